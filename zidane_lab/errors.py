@@ -1,0 +1,241 @@
+"""One tree of exceptions, grouped by cause.
+
+Every error carries a *hint*: what the reader, a person or a model, can do next. ``str(error)`` is the
+message followed by the hint, so a bare traceback already says how to recover.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+__all__ = [
+    "AbortedError",
+    "AuthError",
+    "BadRequestError",
+    "BudgetExceededError",
+    "ConfigurationError",
+    "ContextExceededError",
+    "KernelLostError",
+    "NetworkError",
+    "OperationTimeoutError",
+    "OverloadedError",
+    "ProviderError",
+    "QuotaError",
+    "RateLimitError",
+    "SessionError",
+    "SessionLockedError",
+    "StreamInterruptedError",
+    "ToolError",
+    "ToolInputError",
+    "ToolNotAllowedError",
+    "ToolPairingError",
+    "ZidaneError",
+]
+
+
+class ZidaneError(Exception):
+    """Root of the tree.
+
+    Parameters
+    ----------
+    message
+        What happened, one sentence.
+    hint
+        What to do next; falls back to the class's ``default_hint``.
+    """
+
+    code: ClassVar[str] = "error"
+    default_hint: ClassVar[str] = "Run `%zidane /doctor` to see the state of the agent."
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        self.message = message
+        self.hint = hint if hint is not None else self.default_hint
+        super().__init__(f"{message} {self.hint}".strip())
+
+
+class AbortedError(ZidaneError):
+    """The run was stopped by a person, a signal or its parent. Never retried, never wrapped."""
+
+    code = "aborted"
+    default_hint = "Nothing is lost: send another prompt to go on from here."
+
+
+class ConfigurationError(ZidaneError):
+    """A setting, an option or a model name cannot be used."""
+
+    code = "configuration"
+    default_hint = "Run `%zidane /config` to see the settings in force and where each comes from."
+
+
+class BudgetExceededError(ZidaneError):
+    """A limit on turns or money was reached.
+
+    Parameters
+    ----------
+    kind
+        Which budget: ``"turns"`` or ``"cost"``.
+    limit, used
+        The limit and what was used, in the budget's own unit (turns, US dollars).
+    """
+
+    code = "budget_exceeded"
+    default_hint = "The work so far is kept: raise the limit and prompt again to go on."
+
+    def __init__(self, kind: Literal["turns", "cost"], limit: float, used: float, *, hint: str | None = None) -> None:
+        self.kind, self.limit, self.used = kind, limit, used
+        text = f"{used:g} of {limit:g} turns used." if kind == "turns" else f"${used:.4f} of ${limit:.4f} spent."
+        super().__init__(f"The {kind} budget of this run is used up: {text}", hint=hint)
+
+
+class OperationTimeoutError(ZidaneError):
+    """Something did not answer in the time allowed."""
+
+    code = "timeout"
+    default_hint = "Try again; if it stays silent, raise the limit or look at the service."
+
+
+# --- providers ------------------------------------------------------------------------------------
+
+
+class ProviderError(ZidaneError):
+    """The model's service failed or refused.
+
+    Parameters
+    ----------
+    provider
+        Name of the provider, as in a model name.
+    status
+        HTTP status, if there was one.
+    retry_after
+        Seconds the service asked to wait, if it said so.
+    """
+
+    code = "provider"
+    retryable: ClassVar[bool] = False
+    default_hint = "Try again, or pick another model with `--model provider/name`."
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        status: int | None = None,
+        retry_after: float | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.provider, self.status, self.retry_after = provider, status, retry_after
+        super().__init__(message, hint=hint)
+
+
+class AuthError(ProviderError):
+    """No credential, or the service refused it."""
+
+    code = "auth"
+    default_hint = "Set the provider's key in the environment, or use `--model offline` to work without one."
+
+
+class RateLimitError(ProviderError):
+    """Too many requests for the moment."""
+
+    code = "rate_limit"
+    retryable = True
+    default_hint = "Wait a moment and try again."
+
+
+class QuotaError(ProviderError):
+    """The account's allowance is spent."""
+
+    code = "quota"
+    default_hint = "Check the account's billing, or pick another model."
+
+
+class OverloadedError(ProviderError):
+    """The service is up but too busy."""
+
+    code = "overloaded"
+    retryable = True
+    default_hint = "Try again shortly, or pick another model."
+
+
+class NetworkError(ProviderError):
+    """The service could not be reached, or the connection broke."""
+
+    code = "network"
+    retryable = True
+    default_hint = "Check the connection and the base URL, then try again."
+
+
+class StreamInterruptedError(NetworkError):
+    """The answer stopped before its end was announced."""
+
+    code = "stream_interrupted"
+    default_hint = "What had arrived is kept in the session; prompt again to go on."
+
+
+class BadRequestError(ProviderError):
+    """The service refused the request as malformed."""
+
+    code = "bad_request"
+    default_hint = "The service's own words are above; check the model name and its abilities."
+
+
+class ContextExceededError(ProviderError):
+    """The conversation no longer fits in the model's window."""
+
+    code = "context_exceeded"
+    default_hint = "Start afresh with `%zidane /new`, or pick a model with a larger window."
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+
+class ToolError(ZidaneError):
+    """A tool could not do its work. The text goes to the model as an error result."""
+
+    code = "tool"
+    default_hint = "Change the arguments or choose another way."
+
+
+class ToolInputError(ToolError):
+    """The arguments of a call do not fit the tool's schema."""
+
+    code = "tool_input"
+    default_hint = "Correct the arguments and call again; the tool has not run."
+
+
+class ToolNotAllowedError(ToolError):
+    """A call was refused by policy or by a person."""
+
+    code = "tool_not_allowed"
+    default_hint = "The tool has not run; find a way that needs no permission, or ask the user."
+
+
+class ToolPairingError(ZidaneError):
+    """A history has calls without results, or results without calls, where none are tolerated."""
+
+    code = "tool_pairing"
+    default_hint = "Repair the history (zidane_lab.wire.pairing) before sending it."
+
+
+# --- kernel and session ---------------------------------------------------------------------------
+
+
+class KernelLostError(ZidaneError):
+    """The kernel that ran the code is gone; its variables are gone with it."""
+
+    code = "kernel_lost"
+    default_hint = "The variables are lost: start the kernel again and load the data anew."
+
+
+class SessionError(ZidaneError):
+    """A session file cannot be read or written."""
+
+    code = "session"
+    default_hint = "The conversation in memory is kept; free some space or choose another folder, then go on."
+
+
+class SessionLockedError(SessionError):
+    """Another process is writing this session."""
+
+    code = "session_locked"
+    default_hint = "Go on there, or start a branch of your own here with `%zidane /new`."
