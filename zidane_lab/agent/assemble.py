@@ -1,0 +1,154 @@
+"""From a provider's stream to one assistant turn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from zidane_lab.errors import StreamInterruptedError
+from zidane_lab.events import Event, FinishReason, Ids, StreamEnd, StreamProgress, StreamText, StreamThinking, ToolInput
+from zidane_lab.providers.base import (
+    Finish,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageUpdate,
+)
+from zidane_lab.turns import Block, TextBlock, ThinkingBlock, ToolCallBlock, Usage
+
+__all__ = ["Assembly", "assemble"]
+
+PROGRESS_SECONDS: Final = 0.25
+"""Least time between two ``stream:progress`` events."""
+
+
+@dataclass(slots=True)
+class Assembly:
+    """A turn under construction. ``blocks`` is complete up to the last event seen, also after a failure."""
+
+    producer: str
+    finish: FinishReason | None = None
+    usage: Usage | None = None
+    _done: list[Block] = field(default_factory=list)
+    _text: list[str] = field(default_factory=list)
+    _thinking: list[str] = field(default_factory=list)
+
+    @property
+    def index(self) -> int:
+        """Number of the block now under construction."""
+        return len(self._done)
+
+    @property
+    def characters(self) -> int:
+        """Characters of text and reasoning in the block under construction."""
+        return sum(map(len, self._text)) + sum(map(len, self._thinking))
+
+    def text(self, piece: str) -> None:
+        """Add visible text."""
+        self._close_thinking(None, redacted=False)
+        self._text.append(piece)
+
+    def thinking(self, piece: str) -> None:
+        """Add reasoning text."""
+        self._close_text()
+        self._thinking.append(piece)
+
+    def thinking_end(self, event: ThinkingEnd) -> None:
+        """Complete the reasoning block with its signature."""
+        self._close_text()
+        self._close_thinking(event.signature, redacted=event.redacted)
+
+    def call(self, event: ToolCallEnd) -> None:
+        """Add a complete tool call."""
+        self.close()
+        self._done.append(ToolCallBlock(event.id, event.name, event.input, event.raw))
+
+    def close(self) -> None:
+        """Complete whatever block is open."""
+        self._close_text()
+        self._close_thinking(None, redacted=False)
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Close and return the blocks."""
+        self.close()
+        return tuple(self._done)
+
+    def _close_text(self) -> None:
+        if self._text:
+            self._done.append(TextBlock("".join(self._text)))
+            self._text.clear()
+
+    def _close_thinking(self, signature: str | None, *, redacted: bool) -> None:
+        if self._thinking or signature is not None:
+            self._done.append(ThinkingBlock("".join(self._thinking), signature, self.producer, redacted))
+            self._thinking.clear()
+
+
+async def assemble(
+    stream: AsyncIterator[StreamEvent],
+    assembly: Assembly,
+    emit: Callable[[Event], Awaitable[Any]],
+    ids: Ids,
+) -> None:
+    """Read ``stream`` to its end into ``assembly``, telling subscribers as text arrives.
+
+    Raises
+    ------
+    StreamInterruptedError
+        The stream ended without saying why.
+    ProviderError
+        Whatever the provider raised; ``assembly`` keeps what had arrived.
+    """
+    started = last = time.monotonic()
+    characters = 0
+    try:
+        async for event in stream:
+            match event:
+                case TextDelta(text):
+                    if text:
+                        assembly.text(text)
+                        characters += len(text)
+                        await emit(StreamText(ids, assembly.index, text))
+                case ThinkingDelta(text):
+                    if text:
+                        assembly.thinking(text)
+                        characters += len(text)
+                        await emit(StreamThinking(ids, assembly.index, text))
+                case ThinkingEnd():
+                    assembly.thinking_end(event)
+                case ToolCallStart(_, call_id, name):
+                    assembly.close()
+                    await emit(ToolInput(replace(ids, call_id=call_id), name))
+                case ToolCallDelta(_, text):
+                    characters += len(text)
+                case ToolCallEnd():
+                    assembly.call(event)
+                case UsageUpdate(usage):
+                    assembly.usage = usage
+                case Finish(reason):
+                    assembly.finish = reason
+            moment = time.monotonic()
+            if moment - last >= PROGRESS_SECONDS:
+                last = moment
+                await emit(_progress(ids, assembly, characters, moment - started))
+        if assembly.finish is None:
+            raise StreamInterruptedError("The model's answer stopped before its end.")
+        await emit(_progress(ids, assembly, characters, time.monotonic() - started))
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+        await emit(StreamEnd(ids, assembly.finish))
+
+
+def _progress(ids: Ids, assembly: Assembly, characters: int, elapsed: float) -> StreamProgress:
+    counted = assembly.usage.output if assembly.usage else 0
+    # One token is about four UTF-16 units; an estimate until the provider's own count arrives.
+    estimate = -(-characters // 4)
+    return StreamProgress(ids, max(counted, estimate), counted < estimate, elapsed)

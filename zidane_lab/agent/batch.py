@@ -1,0 +1,202 @@
+"""One batch: the tool calls of one assistant turn, gated, run, and each answered by exactly one result.
+
+Neighbouring ``shared`` calls may overlap, an ``exclusive`` one runs alone, results keep the calls' order.
+Whatever happens (a raising tool, a refusal, a stop, a steering message), every call gets a result, so the
+conversation stays valid.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.hooks import HookBus
+from zidane_lab.errors import AbortedError, ToolInputError, ZidaneError
+from zidane_lab.events import Ids, ToolAfter, ToolBefore, ToolErrored, ToolGate, ToolProgress, ToolTransform
+from zidane_lab.kernel.execution import Executor
+from zidane_lab.tools.base import OutputStore, Tool, ToolContext
+from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock
+from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, SUPERSEDED
+
+__all__ = ["Batch"]
+
+Outcome: TypeAlias = Literal["ok", "error", "blocked", "skipped", "cancelled", "interrupted"]
+
+
+def _error(call_id: str, text: str) -> ToolResultBlock:
+    return ToolResultBlock(call_id, (TextBlock(text),), is_error=True)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Runs the calls of one turn.
+
+    ``superseded`` is asked before each call starts; once it says yes, the rest is skipped.
+    """
+
+    tools: Mapping[str, Tool]
+    hooks: HookBus
+    behavior: Behavior
+    ids: Ids
+    cwd: Path
+    executor: Executor | None = None
+    outputs: OutputStore | None = None
+    superseded: Callable[[], bool] = lambda: False
+    abort_requested: bool = False
+    _running: dict[str, asyncio.Task[ToolResultBlock]] = field(default_factory=dict)
+    _cancelled: set[str] = field(default_factory=set)
+    _cascading: bool = False
+    _results: dict[str, ToolResultBlock] = field(default_factory=dict)
+
+    def cancel(self, call_id: str) -> bool:
+        """Cancel one running call; ``False`` when it is not running."""
+        task = self._running.get(call_id)
+        if task is None:
+            return False
+        self._cancelled.add(call_id)
+        return task.cancel()
+
+    async def run(self, calls: Sequence[ToolCallBlock]) -> tuple[ToolResultBlock, ...]:
+        """Answer every call, in order."""
+        for group in self._groups(calls):
+            if len(group) == 1:
+                await self._answer(group[0])
+                continue
+            async with asyncio.TaskGroup() as tasks:
+                for call in group:
+                    tasks.create_task(self._answer(call))
+        return tuple(self._results[call.id] for call in calls)
+
+    def results_after_stop(self, calls: Sequence[ToolCallBlock]) -> tuple[ToolResultBlock, ...]:
+        """Return a result for every call after the run was stopped: the real one where there is one."""
+        return tuple(self._results.get(call.id) or _error(call.id, INTERRUPTED) for call in calls)
+
+    def _groups(self, calls: Sequence[ToolCallBlock]) -> list[list[ToolCallBlock]]:
+        groups: list[list[ToolCallBlock]] = []
+        open_group = False
+        for call in calls:
+            tool = self.tools.get(call.name)
+            shared = (
+                self.behavior.tool_execution == "parallel"
+                and tool is not None
+                and call.raw is None
+                and tool.concurrency_of(call.input) == "shared"
+            )
+            if shared and open_group:
+                groups[-1].append(call)
+            else:
+                groups.append([call])
+            open_group = shared
+        return groups
+
+    async def _answer(self, call: ToolCallBlock) -> None:
+        ids = replace(self.ids, call_id=call.id)
+        started = time.monotonic()
+        arguments: Mapping[str, Any] = call.input
+        outcome: Outcome
+        if self._cascading:
+            result, outcome = _error(call.id, CASCADED), "cancelled"
+        elif self.superseded():
+            result, outcome = _error(call.id, SUPERSEDED), "skipped"
+        else:
+            result, outcome, arguments = await self._attempt(call, ids)
+        transform = ToolTransform(ids, call.name, result)
+        await self.hooks.emit(transform)
+        self._results[call.id] = replace(transform.result, call_id=call.id)
+        seconds = time.monotonic() - started
+        await self.hooks.emit(ToolAfter(ids, call.name, arguments, self._results[call.id], outcome, seconds))
+        if result.is_error and outcome == "error" and call.name in self.behavior.cascade_tools:
+            self._cascade(call.id)
+
+    def _cascade(self, failed: str) -> None:
+        self._cascading = True
+        for call_id, task in self._running.items():
+            if call_id != failed:
+                task.cancel()
+
+    async def _attempt(
+        self, call: ToolCallBlock, ids: Ids
+    ) -> tuple[ToolResultBlock, Outcome, Mapping[str, Any]]:
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return _error(call.id, self._unknown(call.name)), "error", call.input
+        if call.raw is not None:
+            text = "The arguments are not a JSON object; the tool has not run. Send them again, complete and well formed."
+            return _error(call.id, text), "error", call.input
+        try:
+            arguments = dict(tool.validate(call.input))
+        except ToolInputError as error:
+            return _error(call.id, str(error)), "error", call.input
+
+        gate = ToolGate(ids, call.name, arguments)
+        failures = await self.hooks.emit(gate)
+        if failures and gate.block is None:
+            gate.block = f"the permission check itself failed ({failures[0].error}), so the call was refused."
+        if gate.block is not None:
+            return _error(call.id, f"Blocked: {gate.block}"), "blocked", gate.input
+        if gate.result is not None:
+            return replace(gate.result, call_id=call.id), "ok", gate.input
+
+        await self.hooks.emit(ToolBefore(ids, call.name, gate.input))
+        task = asyncio.ensure_future(self._body(tool, gate.input, ids))
+        self._running[call.id] = task
+        try:
+            # Not a plain `await task`: a stop must not reach the tool before we can wait for its end.
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            result = _cut(task, call.id, INTERRUPTED)
+            self._results[call.id] = result
+            await self.hooks.emit(ToolAfter(ids, call.name, gate.input, result, "interrupted", 0.0))
+            raise
+        finally:
+            self._running.pop(call.id, None)
+        if call.id in self._cancelled:
+            return _cut(task, call.id, CANCELLED), "cancelled", gate.input
+        if self._cascading and call.name not in self.behavior.cascade_tools:
+            return _cut(task, call.id, CASCADED), "cancelled", gate.input
+        if task.cancelled():
+            return _error(call.id, INTERRUPTED), "interrupted", gate.input
+        result = replace(task.result(), call_id=call.id)
+        return result, "error" if result.is_error else "ok", gate.input
+
+    async def _body(self, tool: Tool, arguments: Mapping[str, Any], ids: Ids) -> ToolResultBlock:
+        loop = asyncio.get_running_loop()
+
+        def progress(stream: str, text: str) -> None:
+            event = ToolProgress(ids, tool.name, stream, text)  # type: ignore[arg-type]  # tools pass the literals
+            asyncio.run_coroutine_threadsafe(self.hooks.emit(event), loop)
+
+        context = ToolContext(ids, self.cwd, self.executor, self.outputs, progress)
+        try:
+            output = await tool.run(context, arguments)
+        except AbortedError:
+            self.abort_requested = True
+            return _error("", INTERRUPTED)
+        except Exception as error:  # noqa: BLE001 - a raising tool is an error result, whatever it raises
+            text = str(error) if isinstance(error, ZidaneError) else f"{type(error).__name__}: {error}"
+            await self.hooks.emit(ToolErrored(ids, tool.name, text))
+            return _error("", text)
+        parts = output.parts or (TextBlock("(no output)"),)
+        return ToolResultBlock("", parts, output.is_error, output.metadata)
+
+    def _unknown(self, name: str) -> str:
+        near = difflib.get_close_matches(name, self.tools, n=3)
+        advice = f"Did you mean {' or '.join(near)}?" if near else f"Available: {', '.join(sorted(self.tools)) or 'none'}."
+        return f"There is no tool named {name!r}. {advice}"
+
+
+def _cut(task: asyncio.Task[ToolResultBlock], call_id: str, marker: str) -> ToolResultBlock:
+    """Return the result of a call that was cut: the marker, and whatever evidence the tool still gave."""
+    if task.cancelled() or task.exception() is not None:
+        return _error(call_id, marker)
+    partial = task.result()
+    text = partial.text if partial.text.startswith(marker) else f"{marker}\n{partial.text}".strip()
+    return ToolResultBlock(call_id, (TextBlock(text),), is_error=True, metadata=partial.metadata)

@@ -1,0 +1,82 @@
+"""The bus: ordered, typed, failure-isolated subscribers of events.
+
+A handler is a function of one event, sync or async. Handlers of one event run in the order they were
+added, one after another; a handler that raises is reported as a ``hook:failed`` event and the rest still
+run. Only stops pass through: cancellation and :class:`~zidane_lab.errors.AbortedError`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from zidane_lab.errors import AbortedError, ConfigurationError
+from zidane_lab.events import EVENTS, Event, HookFailed
+
+__all__ = ["Handler", "HookBundle", "HookBus", "Uninstall"]
+
+Handler: TypeAlias = Callable[[Any], Awaitable[None] | None]
+Uninstall: TypeAlias = Callable[[], None]
+E = TypeVar("E", bound=Event)
+
+
+class HookBundle(Protocol):
+    """Several handlers that belong together (a renderer, a logger, a meter)."""
+
+    def install(self, hooks: HookBus) -> Uninstall:
+        """Subscribe, and return the function that unsubscribes."""
+        ...
+
+
+class HookBus:
+    """Subscribers by event name; ``"*"`` hears every event."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, list[Handler]] = {}
+
+    def on(self, event: str | type[Any], handler: Handler) -> Uninstall:
+        """Subscribe ``handler`` to an event, by class or dotted name.
+
+        Returns
+        -------
+        Callable
+            Removes this subscription; calling it twice is harmless.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no such event.
+        """
+        name = event if isinstance(event, str) else getattr(event, "name", "")
+        if name != "*" and name not in EVENTS:
+            raise ConfigurationError(f"There is no event {name!r}.", hint=f"Events: {', '.join(sorted(EVENTS))}, *.")
+        self._handlers.setdefault(name, []).append(handler)
+
+        def uninstall() -> None:
+            handlers = self._handlers.get(name, [])
+            self._handlers[name] = [each for each in handlers if each is not handler]
+
+        return uninstall
+
+    def use(self, bundle: HookBundle) -> Uninstall:
+        """Install a bundle; the returned function uninstalls it."""
+        return bundle.install(self)
+
+    async def emit(self, event: E) -> list[HookFailed]:
+        """Tell every subscriber, in order, and return what failed (empty when all went well)."""
+        failures: list[HookFailed] = []
+        for handler in (*self._handlers.get(event.name, ()), *self._handlers.get("*", ())):
+            try:
+                outcome = handler(event)
+                if inspect.isawaitable(outcome):
+                    await outcome
+            except AbortedError:
+                raise
+            except Exception as error:  # noqa: BLE001 - isolation is the point; the failure is reported below
+                label = getattr(handler, "__qualname__", repr(handler))
+                failures.append(HookFailed(event.ids, event.name, label, f"{type(error).__name__}: {error}"))
+        if event.name != HookFailed.name:  # a failing listener of failures must not feed itself
+            for failure in failures:
+                await self.emit(failure)
+        return failures

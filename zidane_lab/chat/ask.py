@@ -1,0 +1,99 @@
+"""``ask``: one prompt in a script, with a Python shell of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from zidane_lab.agent.agent import Agent, Prompt
+from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.result import RunResult
+from zidane_lab.approvals.gate import Gate, Question
+from zidane_lab.chat.models import choose_model
+from zidane_lab.chat.profiles import default_tools
+from zidane_lab.chat.prompt import system_prompt
+from zidane_lab.chat.settings import load_settings
+from zidane_lab.errors import ConfigurationError
+from zidane_lab.events import ToolGate
+from zidane_lab.providers.base import Provider
+from zidane_lab.session.session import Session
+from zidane_lab.tools.base import Tool
+
+__all__ = ["ask"]
+
+
+async def _nobody(_question: Question) -> bool | None:
+    return None
+
+
+def ask(
+    prompt: Prompt,
+    *,
+    model: str | Provider | None = None,
+    namespace: dict[str, Any] | None = None,
+    tools: Iterable[Tool] | None = None,
+    session: Session | None = None,
+    behavior: Behavior | None = None,
+) -> RunResult:
+    """Answer a prompt from a script and return the result.
+
+    Parameters
+    ----------
+    prompt
+        Text or blocks.
+    model
+        ``provider/model``, or a provider; chosen as in a notebook if left out.
+    namespace
+        The variables the agent works on, live; pass ``globals()`` to share the script's. An empty one if left out.
+    tools
+        What the agent may use; the same as in a notebook if left out.
+    session
+        A conversation to go on with; a new one in memory if left out.
+    behavior
+        Limits and policies.
+
+    Raises
+    ------
+    ConfigurationError
+        Called where an event loop is running (a notebook cell): use ``%%zidane`` or ``await Agent(...).run(...)``.
+    ZidaneError
+        The run failed; the error's ``result`` holds what was done.
+
+    Notes
+    -----
+    Nobody can be asked for permission, so calls that need one are refused.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass  # noqa: S110 - no loop is what we need
+    else:
+        raise ConfigurationError(
+            "ask() waits for the answer, which would block the running event loop.",
+            hint="In a notebook use %%zidane, or `await zidane_lab.Agent(...).run(prompt)`.",
+        )
+    from zidane_lab.kernel.embedded import embedded_shell
+    from zidane_lab.kernel.live import LiveExecutor
+
+    settings = load_settings()
+    if model is None:
+        model = choose_model(None, session.model if session is not None else None, settings).name
+    executor = LiveExecutor(embedded_shell({} if namespace is None else namespace))
+    agent = Agent(
+        model,
+        tools=default_tools() if tools is None else tools,
+        system=system_prompt("build"),
+        session=session,
+        executor=executor,
+        behavior=behavior or Behavior(max_turns=settings.max_turns, max_cost=settings.max_cost),
+    )
+    agent.hooks.on(ToolGate, Gate(_nobody, mode=settings.mode, executor=executor))
+
+    async def run() -> RunResult:
+        try:
+            return await agent.run(prompt)
+        finally:
+            await agent.provider.aclose()
+
+    return asyncio.run(run())

@@ -1,0 +1,221 @@
+"""One conversation beside one notebook: its session, its settings, and the agent that is running, if any."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from zidane_lab.agent.agent import Agent
+from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.hooks import HookBundle, HookBus
+from zidane_lab.agent.result import RunResult
+from zidane_lab.approvals.gate import Ask, Gate
+from zidane_lab.chat.models import ModelChoice, choose_model
+from zidane_lab.chat.place import Place
+from zidane_lab.chat.profiles import profile_named
+from zidane_lab.chat.references import resolve
+from zidane_lab.chat.settings import Settings, load_settings
+from zidane_lab.errors import ConfigurationError
+from zidane_lab.events import Ids, SessionRepaired, ToolGate
+from zidane_lab.kernel.execution import Executor
+from zidane_lab.providers.base import Provider
+from zidane_lab.providers.registry import create_provider, split_model
+from zidane_lab.session.layout import sessions_folder
+from zidane_lab.session.listing import find_session, list_sessions
+from zidane_lab.session.session import Session
+from zidane_lab.turns import Block, TextBlock
+
+__all__ = ["AskOptions", "Chat"]
+
+
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """What one prompt asks for beyond its text. ``None`` leaves a choice to the session and the settings."""
+
+    model: str | None = None
+    profile: str | None = None
+    max_cost: float | None = None
+    max_turns: int | None = None
+    new: bool = False
+
+
+class Chat:
+    """A conversation and what is needed to go on with it.
+
+    Parameters
+    ----------
+    place
+        The notebook it belongs to; sessions are kept beside it.
+    env
+        Environment variables; the process's own if left out.
+    """
+
+    def __init__(self, place: Place, *, env: Mapping[str, str] | None = None) -> None:
+        self.place = place
+        self.env: Mapping[str, str] = os.environ if env is None else env
+        self.settings: Settings = load_settings(self.env)
+        self.agent: Agent | None = None
+        self._session: Session | None = None
+        self._providers: dict[str, Provider] = {}
+
+    # --- session ------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """Where the sessions of this notebook lie."""
+        return sessions_folder(notebook=self.place.notebook, cwd=self.place.folder)
+
+    @property
+    def session(self) -> Session:
+        """The conversation; a new one until something is said or an old one resumed. Writes nothing by itself."""
+        if self._session is None:
+            self._session = Session.create(self.folder, notebook=self.place.notebook, cwd=Path.cwd())
+        return self._session
+
+    def new(self) -> None:
+        """Leave this conversation (it stays on disk) and start another with the next prompt.
+
+        Raises
+        ------
+        ConfigurationError
+            A run is under way.
+        """
+        self._idle("start a new session")
+        if self._session is not None:
+            self._session.close()
+        self._session = None
+
+    def resume(self, prefix: str | None = None) -> Session:
+        """Open an earlier conversation of this notebook: by the start of its id, or the newest other one.
+
+        Raises
+        ------
+        ConfigurationError
+            There is none, or a run is under way.
+        SessionLockedError
+            Another kernel is writing it.
+        """
+        self._idle("resume a session")
+        current = self._session.path if self._session is not None else None
+        if prefix:
+            found = find_session(self.folder, prefix)
+        else:
+            found = next((info for info in list_sessions(self.folder) if info.path != current), None)
+        if found is None:
+            wanted = f"starts with {prefix!r}" if prefix else "was found"
+            raise ConfigurationError(
+                f"No earlier session of this notebook {wanted} in {self.folder}.", hint="List them with %zidane /sessions."
+            )
+        if found.path == current:
+            return self.session
+        session = Session.open(found.path)
+        self.new()
+        self._session = session
+        return session
+
+    def move(self, place: Place) -> None:
+        """Go on beside another notebook; the conversation so far stays where it is."""
+        self.new()
+        self.place = place
+
+    async def close(self) -> None:
+        """Release the session's lock and the providers' connections."""
+        if self._session is not None:
+            self._session.close()
+        self._session = None
+        providers, self._providers = list(self._providers.values()), {}
+        for provider in providers:
+            await provider.aclose()
+
+    def _idle(self, what: str) -> None:
+        if self.agent is not None:
+            raise ConfigurationError(f"A run is under way, so it is not possible to {what}.", hint="%zidane /stop it first.")
+
+    # --- asking -------------------------------------------------------------------------------------
+
+    def choose_model(self, explicit: str | None = None) -> ModelChoice:
+        """Return the model that would answer now, and why."""
+        picked = self._session.model if self._session is not None else None
+        return choose_model(explicit, picked, self.settings, self.env)
+
+    async def ask(
+        self,
+        prompt: str,
+        options: AskOptions,
+        *,
+        executor: Executor | None,
+        ask: Ask,
+        bundles: Iterable[HookBundle] = (),
+    ) -> RunResult:
+        """Answer a prompt with the model, profile and limits that apply.
+
+        Parameters
+        ----------
+        prompt
+            What the person wrote; ``@name`` and ``@path`` in it attach a variable's description or a file's head.
+        options
+            What they asked for beyond that.
+        executor
+            The kernel to work in.
+        ask
+            Puts a question to the person; answers ``None`` when nobody can.
+        bundles
+            Subscribers for this run: a renderer, a recorder.
+
+        Raises
+        ------
+        ZidaneError
+            As :meth:`zidane_lab.agent.agent.Agent.run`; also for a model, profile or option that cannot be used.
+        """
+        self._idle("start another in the same session")
+        self.settings = load_settings(self.env)
+        profile = profile_named(options.profile or self.settings.profile)
+        choice = self.choose_model(options.model)
+        provider, model = self._provider(choice.name)
+        behavior = self._behavior(options)
+        if options.new:
+            self.new()
+        gate = Gate(ask, mode="plan" if profile.name == "plan" else self.settings.mode, executor=executor)
+        hooks = HookBus()
+        for bundle in bundles:  # before the gate: what is asked about is drawn first
+            hooks.use(bundle)
+        hooks.on(ToolGate, gate)
+        agent = Agent(
+            provider,
+            model=model,
+            tools=profile.tools(),
+            system=profile.system,
+            session=self.session,
+            executor=executor,
+            hooks=hooks,
+            behavior=behavior,
+            cwd=Path.cwd(),
+        )
+        self.agent = agent
+        try:
+            if self.session.repairs:
+                await hooks.emit(SessionRepaired(Ids(), self.session.repairs))
+            blocks: list[Block] = [TextBlock(prompt)]
+            attached = await resolve(prompt, executor, agent.cwd)
+            if attached:
+                blocks.append(TextBlock(attached))
+            return await agent.run(blocks)
+        finally:
+            self.agent = None
+
+    def _provider(self, name: str) -> tuple[Provider, str]:
+        kind, model = split_model(name)
+        if kind not in self._providers:
+            self._providers[kind] = create_provider(kind)
+        provider = self._providers[kind]
+        return provider, model or provider.default_model
+
+    def _behavior(self, options: AskOptions) -> Behavior:
+        behavior = Behavior(max_turns=self.settings.max_turns, max_cost=self.settings.max_cost)
+        if options.max_turns is not None:
+            behavior = replace(behavior, max_turns=options.max_turns)
+        if options.max_cost is not None:
+            behavior = replace(behavior, max_cost=options.max_cost)
+        return behavior

@@ -1,0 +1,74 @@
+"""Slash commands: ``%zidane /name arguments``. Each is a function from a context to a Markdown reply."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from zidane_lab.chat.chat import Chat
+from zidane_lab.errors import ConfigurationError
+
+__all__ = ["COMMANDS", "Command", "CommandContext", "Reply", "run_command"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandContext:
+    """What a command may use. ``facts`` are lines the host adds to ``/doctor`` and ``/status``."""
+
+    chat: Chat
+    facts: Callable[[], Mapping[str, str]] = field(default=dict)
+    namespace: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What to show: Markdown, and whether to repaint the conversation below it."""
+
+    text: str
+    repaint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its name, how it is written, what it does, and the function."""
+
+    name: str
+    usage: str
+    summary: str
+    run: Callable[[CommandContext, str], Awaitable[Reply]]
+
+
+COMMANDS: Final[dict[str, Command]] = {}
+"""Commands by name, in the order of the help; extensions add theirs."""
+
+
+def command(name: str, usage: str, summary: str) -> Callable[[Callable[..., Awaitable[Reply]]], Command]:
+    """Register a command."""
+
+    def register(function: Callable[[CommandContext, str], Awaitable[Reply]]) -> Command:
+        entry = Command(name, usage, summary, function)
+        COMMANDS[name] = entry
+        return entry
+
+    return register
+
+
+async def run_command(text: str, context: CommandContext) -> Reply:
+    """Run ``/name arguments``.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such command (the nearest are named), or its arguments do not fit.
+    """
+    import zidane_lab.chat.builtin_commands  # noqa: F401 - registers the built-in commands on first use
+
+    name, _, arguments = text.removeprefix("/").strip().partition(" ")
+    entry = COMMANDS.get(name)
+    if entry is None:
+        near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5)
+        hint = f"Did you mean {' or '.join('/' + each for each in near)}?" if near else "List them with %zidane /help."
+        raise ConfigurationError(f"There is no command /{name}.", hint=hint)
+    return await entry.run(context, arguments.strip())

@@ -1,0 +1,151 @@
+"""Settings: a small JSON file in the user folder, overruled by the environment.
+
+``ZIDANE_HOME`` names the user folder (the platform's usual place for configuration otherwise). A missing
+file means defaults; a damaged one, or a damaged value in it, is reported by ``%zidane /doctor`` and
+``%zidane /config`` and otherwise ignored: a notebook must open whatever is broken.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from zidane_lab.errors import ConfigurationError
+
+__all__ = ["KEYS", "MODES", "INTERACTIONS", "Settings", "home", "load_settings", "save_setting"]
+
+MODES: Final = ("ask", "auto", "plan")
+"""Approval modes that exist so far."""
+
+INTERACTIONS: Final = ("auto", "stdin", "none")
+"""Who may be asked: whoever can answer, standard input only, or nobody."""
+
+
+def home(env: Mapping[str, str] | None = None) -> Path:
+    """Return the user folder (it need not exist)."""
+    env = os.environ if env is None else env
+    if env.get("ZIDANE_HOME"):
+        return Path(env["ZIDANE_HOME"]).expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("zidane", appauthor=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings in force. ``sources`` says for each where it comes from; ``problems`` what was ignored."""
+
+    model: str | None = None
+    mode: str = "auto"
+    interaction: str = "auto"
+    profile: str = "build"
+    max_turns: int | None = 100
+    max_cost: float | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("expected a text")
+    return value.strip()
+
+
+def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if value not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return str(value)
+
+    return read
+
+
+def _limit(kind: type[int] | type[float]) -> Callable[[object], int | float | None]:
+    def read(value: object) -> int | float | None:
+        if value is None or value in ("none", "None", ""):
+            return None
+        if isinstance(value, bool):
+            raise ValueError("expected a number above 0, or none")
+        try:
+            number = kind(value)  # type: ignore[arg-type]  # anything else raises, which is the point
+        except (TypeError, ValueError):
+            raise ValueError("expected a number above 0, or none") from None
+        if not number > 0:
+            raise ValueError("expected a number above 0, or none")
+        return number
+
+    return read
+
+
+KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
+    "model": _text,
+    "mode": _one_of(MODES),
+    "interaction": _one_of(INTERACTIONS),
+    "profile": _text,
+    "max_turns": _limit(int),
+    "max_cost": _limit(float),
+}
+"""Every setting and the function that reads (and checks) its value."""
+
+_VARIABLES: Final = {"model": "ZIDANE_MODEL", "mode": "ZIDANE_MODE", "interaction": "ZIDANE_INTERACTION"}
+
+
+def load_settings(env: Mapping[str, str] | None = None) -> Settings:
+    """Read the file and the environment; never raises."""
+    env = os.environ if env is None else env
+    path = home(env) / "settings.json"
+    settings, problems, sources = Settings(), [], dict.fromkeys(KEYS, "default")
+    stored, problem = _stored(path)
+    if problem:
+        problems.append(problem)
+    layers = [(stored, lambda _: str(path)), ({k: env[v] for k, v in _VARIABLES.items() if env.get(v)}, _VARIABLES.get)]
+    for values, origin in layers:
+        for key, value in values.items():
+            if key not in KEYS:
+                problems.append(f"{origin(key)}: there is no setting {key!r}")
+                continue
+            try:
+                settings = replace(settings, **{key: KEYS[key](value)})
+                sources[key] = str(origin(key))
+            except ValueError as error:
+                problems.append(f"{origin(key)}: {key} = {value!r}: {error}")
+    return replace(settings, sources=sources, problems=tuple(problems))
+
+
+def _stored(path: Path) -> tuple[dict[str, Any], str | None]:
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}, None
+    except (OSError, ValueError) as error:
+        return {}, f"{path}: cannot be read ({error})"
+    return (raw, None) if isinstance(raw, dict) else ({}, f"{path}: not a JSON object")
+
+
+def save_setting(key: str, value: str, env: Mapping[str, str] | None = None) -> Path:
+    """Store one setting in the user's file and return the file.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such setting, the value does not fit, or the file is damaged (it is left alone).
+    """
+    if key not in KEYS:
+        raise ConfigurationError(f"There is no setting {key!r}.", hint=f"Settings: {', '.join(KEYS)}.")
+    try:
+        checked = KEYS[key](value)
+    except ValueError as error:
+        raise ConfigurationError(f"{key} cannot be {value!r}: {error}.", hint="Nothing was changed.") from error
+    path = home(env) / "settings.json"
+    stored, problem = _stored(path)
+    if problem:
+        raise ConfigurationError(f"{problem}.", hint="Mend or remove the file first; nothing was changed.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".json.new")
+    fresh.write_text(json.dumps({**stored, key: checked}, indent=2) + "\n", encoding="utf-8")
+    fresh.replace(path)
+    return path

@@ -1,0 +1,1 @@
+"""The live kernel: run code with complete evidence, interrupt it, look at its variables."""

@@ -1,0 +1,252 @@
+"""Record what code prints, displays and returns while the person sees it as usual.
+
+A *tee*, not a redirection: text and mime bundles still go where they always go, and a copy is kept in
+order. Only the last expression's value and the traceback are taken over, so that they appear as plain
+display outputs: the user's ``_``, ``Out`` and execution count stay theirs, and a failed attempt of the
+agent does not make the whole cell count as failed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final, Literal, TextIO
+
+from zidane_lab.kernel.execution import Output
+
+__all__ = ["KEEP_CHARACTERS", "SHOW_CHARACTERS", "Capture", "capture"]
+
+SHOW_CHARACTERS: Final = 200_000
+"""Stream text shown in the cell; a page with megabytes of output freezes. The rest is kept, not shown."""
+
+KEEP_CHARACTERS: Final = 50_000_000
+"""Stream text kept in memory; beyond it only the length is counted, and said."""
+
+_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+class Capture:
+    """The record of one piece of code: outputs in order, warnings, and the formatted traceback."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._items: list[tuple[str, list[str]] | Output] = []
+        self._kept = 0
+        self._shown = 0
+        self._dropped = 0
+        self.warnings: list[str] = []
+        self.traceback: str | None = None
+
+    def stream(self, kind: Literal["stdout", "stderr"], text: str) -> str:
+        """Keep ``text`` and return the part of it to show."""
+        with self._lock:
+            room = max(0, KEEP_CHARACTERS - self._kept)
+            self._kept += len(text[:room])
+            self._dropped += max(0, len(text) - room)
+            last = self._items[-1] if self._items else None
+            if isinstance(last, tuple) and last[0] == kind:
+                last[1].append(text[:room])
+            elif text[:room]:
+                self._items.append((kind, [text[:room]]))
+            show = max(0, SHOW_CHARACTERS - self._shown)
+            before, self._shown = self._shown, self._shown + len(text)
+        if len(text) <= show:
+            return text
+        note = f"\n[more than {SHOW_CHARACTERS:,} characters: the rest is kept but not shown here]\n"
+        return text[:show] + (note if before <= SHOW_CHARACTERS else "")
+
+    def add(self, output: Output) -> None:
+        """Keep a display output or a value."""
+        with self._lock:
+            self._items.append(output)
+
+    def update(self, display_id: str, data: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+        """Replace an earlier display of this piece of code, as the page does."""
+        with self._lock:
+            for index, item in enumerate(self._items):
+                if isinstance(item, Output) and item.display_id == display_id:
+                    self._items[index] = Output("display", data=data, metadata=metadata, display_id=display_id)
+
+    def clear(self) -> None:
+        """Forget outputs so far: the code asked for ``clear_output``."""
+        with self._lock:
+            self._items.clear()
+
+    def outputs(self) -> tuple[Output, ...]:
+        """Return what was recorded, in order."""
+        with self._lock:
+            out = [
+                Output(item[0], text="".join(item[1])) if isinstance(item, tuple) else item  # type: ignore[arg-type]
+                for item in self._items
+            ]
+            if self._dropped:
+                out.append(Output("stderr", text=f"[{self._dropped:,} more characters were printed and not kept]\n"))
+        return tuple(out)
+
+
+@contextmanager
+def capture(shell: Any, *, quiet: bool = False) -> Iterator[Capture]:
+    """Tee everything that code run by ``shell`` sends out, until the block ends.
+
+    Parameters
+    ----------
+    shell
+        An IPython ``InteractiveShell``: the kernel's, the terminal's, or an embedded one.
+    quiet
+        Drop the value of the last expression (the code ends in a semicolon).
+    """
+    record = Capture()
+    with ExitStack() as stack:
+        for kind in ("stdout", "stderr"):
+            stack.enter_context(_tee_stream(kind, record))  # type: ignore[arg-type]  # the two literals
+        stack.enter_context(_tee_displays(shell.display_pub, record))
+        stack.enter_context(_take_value(shell, record, quiet=quiet))
+        stack.enter_context(_take_traceback(shell, record))
+        stack.enter_context(_note_warnings(record))
+        yield record
+
+
+@contextmanager
+def _attribute(target: Any, name: str, value: Any) -> Iterator[None]:
+    """Set an instance attribute and put the former state back."""
+    missing = object()
+    former = target.__dict__.get(name, missing)
+    setattr(target, name, value)
+    try:
+        yield
+    finally:
+        if former is missing:
+            delattr(target, name)
+        else:
+            setattr(target, name, former)
+
+
+class _Tee:
+    """A text stream that forwards to another and keeps a copy (for streams whose ``write`` cannot be set)."""
+
+    def __init__(self, target: TextIO, write: Callable[[str], int]) -> None:
+        self._target = target
+        self.write = write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+
+@contextmanager
+def _tee_stream(kind: Literal["stdout", "stderr"], record: Capture) -> Iterator[None]:
+    stream = getattr(sys, kind)
+    forward = stream.write
+
+    def write(text: str) -> int:
+        if not isinstance(text, str):
+            forward(text)  # raises the stream's own TypeError
+            return 0
+        shown = record.stream(kind, text)
+        if shown:
+            forward(shown)
+        return len(text)
+
+    # In a kernel the stream object itself is taken: loggers made earlier hold it, and what subprocesses
+    # write to the file descriptor comes through its `write` as well.
+    if hasattr(stream, "__dict__") and "write" not in stream.__dict__ and hasattr(stream, "pub_thread"):
+        with _attribute(stream, "write", write):
+            yield
+        return
+    setattr(sys, kind, _Tee(stream, write))
+    try:
+        yield
+    finally:
+        if isinstance(getattr(sys, kind), _Tee):  # the code may have redirected it for good; its choice stands
+            setattr(sys, kind, stream)
+
+
+@contextmanager
+def _tee_displays(publisher: Any, record: Capture) -> Iterator[None]:
+    publish = publisher.publish
+
+    def tee(
+        data: Mapping[str, Any],
+        metadata: Mapping[str, Any] | None = None,
+        *args: Any,
+        transient: Mapping[str, Any] | None = None,
+        update: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        display_id = (transient or {}).get("display_id")
+        if update and display_id:
+            record.update(display_id, _encoded(data), metadata or {})
+        elif not update:
+            record.add(Output("display", data=_encoded(data), metadata=metadata or {}, display_id=display_id))
+        publish(data, metadata, *args, transient=transient, update=update, **kwargs)
+
+    def clear(*args: Any, **kwargs: Any) -> None:
+        # Only our record is cleared: clearing the cell would take the transcript with it.
+        record.clear()
+
+    with _attribute(publisher, "publish", tee), _attribute(publisher, "clear_output", clear):
+        yield
+
+
+def _encoded(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bundle with binary types as base64 text, as notebook files hold them."""
+    import base64
+
+    return {
+        mime: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+        for mime, value in data.items()
+    }
+
+
+@contextmanager
+def _take_value(shell: Any, record: Capture, *, quiet: bool) -> Iterator[None]:
+    def displayhook(value: Any) -> None:
+        if value is None or quiet:
+            return
+        data, metadata = shell.display_formatter.format(value)
+        if not data:  # the object displayed itself
+            return
+        record.add(Output("value", data=_encoded(data), metadata=metadata))
+        # The original publisher, so that the value is not recorded a second time.
+        type(shell.display_pub).publish(shell.display_pub, data, metadata)
+
+    former_hook, former_trap = sys.displayhook, shell.display_trap.hook
+    sys.displayhook = displayhook
+    shell.display_trap.hook = displayhook
+    try:
+        yield
+    finally:
+        shell.display_trap.hook = former_trap
+        sys.displayhook = former_hook
+
+
+@contextmanager
+def _take_traceback(shell: Any, record: Capture) -> Iterator[None]:
+    def show(_etype: Any, _evalue: Any, lines: Any) -> None:
+        text = lines if isinstance(lines, str) else "\n".join(lines)
+        record.traceback = _ANSI.sub("", text)
+
+    with _attribute(shell, "_showtraceback", show):
+        yield
+
+
+@contextmanager
+def _note_warnings(record: Capture) -> Iterator[None]:
+    show = warnings.showwarning
+
+    def note(message: Any, category: type[Warning], filename: str, lineno: int, *args: Any, **kwargs: Any) -> None:
+        record.warnings.append(f"{category.__name__}: {message}")
+        show(message, category, filename, lineno, *args, **kwargs)
+
+    warnings.showwarning = note
+    try:
+        yield
+    finally:
+        warnings.showwarning = show

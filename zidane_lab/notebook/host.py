@@ -1,0 +1,230 @@
+"""The host: what ``%%zidane`` and ``%zidane`` do, from the text of a cell to the drawn answer.
+
+The cell is asynchronous and only waits: the agent, its streams and its drawing live in the agent's thread,
+and code comes back through a portal to run on the main thread. One host serves one shell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, Final
+
+from zidane_lab.agent.result import RunResult
+from zidane_lab.approvals.gate import Ask
+from zidane_lab.chat.chat import AskOptions, Chat
+from zidane_lab.chat.commands import CommandContext, run_command
+from zidane_lab.chat.place import find_place
+from zidane_lab.chat.settings import load_settings
+from zidane_lab.errors import AbortedError, ConfigurationError, ZidaneError
+from zidane_lab.kernel.interrupts import on_interrupt
+from zidane_lab.kernel.live import LiveExecutor, traffic_of
+from zidane_lab.kernel.portal import Portal
+from zidane_lab.notebook import bundles
+from zidane_lab.notebook.asking import nobody, stdin_ask
+from zidane_lab.notebook.options import MagicOptions, parse
+from zidane_lab.notebook.publish import Publisher, cell_header, publisher_for
+from zidane_lab.notebook.render import CellRenderer
+from zidane_lab.notebook.repaint import repaint
+from zidane_lab.notebook.terminal import TerminalPublisher, TerminalRenderer
+from zidane_lab.notebook.thread import AgentThread
+
+__all__ = ["Host", "RunStopped"]
+
+_COMMAND: Final = re.compile(r"^/[a-z][a-z0-9_-]*(?=\s|$)")
+
+
+class RunStopped(AbortedError):
+    """Ends a cell whose run was stopped, so that cells queued behind it do not run. It shows no traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["Stopped."]
+
+
+class Host:
+    """The agent of one shell.
+
+    Parameters
+    ----------
+    shell
+        The kernel's IPython shell, or a terminal's.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.thread = AgentThread()
+        self.chat = Chat(find_place(namespace=shell.user_ns))
+        self._current: Future[RunResult] | None = None
+        traffic_of(shell).cell_is_running()
+        atexit.register(self.close)
+
+    @property
+    def in_kernel(self) -> bool:
+        """Whether a Jupyter kernel runs this shell; a terminal's or an embedded one draws plain text."""
+        return hasattr(self.shell, "kernel")
+
+    async def run(self, line: str, cell: str | None = None) -> RunResult | None:
+        """Do what a magic asks: a slash command, or a prompt for the agent.
+
+        Parameters
+        ----------
+        line
+            The rest of the magic's line, raw.
+        cell
+            The lines below it, raw.
+
+        Raises
+        ------
+        RunStopped
+            The person stopped the run.
+        ZidaneError
+            The run failed, or the request cannot be used.
+        """
+        try:
+            options, rest = parse(line)
+            prompt = f"{rest}\n{cell or ''}".strip()
+            if options.notebook:
+                self.chat.move(find_place(options.notebook))
+            if not prompt:
+                prompt = "/help"
+            if _COMMAND.match(prompt):
+                await self._command(prompt)
+                return None
+            return self._background(prompt, options) if options.background else await self._foreground(prompt, options)
+        except ZidaneError as error:
+            _short(error)
+            raise
+
+    def stop(self) -> None:
+        """Stop the run, if one is on; may be called from a signal handler and from any thread."""
+        agent, current = self.chat.agent, self._current
+        if agent is not None and agent.running:
+            agent.abort()
+        elif current is not None:
+            current.cancel()
+
+    def close(self) -> None:
+        """End everything: the run, the session's lock, connections, the thread."""
+        atexit.unregister(self.close)
+        self.stop()
+        try:
+            self.thread.call(self._settle(), 2.0)
+        except TimeoutError:
+            self.chat.env = {}  # the kernel is going away; what was appended is on disk already
+        self.thread.stop()
+
+    async def _settle(self) -> None:
+        for _ in range(20):
+            if self.chat.agent is None:
+                break
+            await asyncio.sleep(0.05)
+        await self.chat.close()
+
+    # --- asking -------------------------------------------------------------------------------------
+
+    async def _foreground(self, prompt: str, options: MagicOptions) -> RunResult:
+        portal = Portal.here()
+        executor = LiveExecutor(self.shell, portal=portal, parent=cell_header(self.shell), on_interrupt=self.stop)
+        ask = stdin_ask(portal, self.shell, load_settings(self.chat.env).interaction, self.stop)
+        future = self._current = self.thread.submit(self._ask(prompt, options.ask, executor, ask, self._publisher()))
+        result: RunResult | None = None
+        try:
+            with on_interrupt(self.stop):
+                result = await self._wait(future)
+        except asyncio.CancelledError:
+            raise RunStopped("The run was stopped.") from None
+        except ZidaneError as error:
+            result = getattr(error, "result", None)
+            raise
+        finally:
+            self._current = None
+            if options.to and result is not None:
+                self.shell.user_ns[options.to] = result
+        if result.status == "aborted":
+            raise RunStopped("The run was stopped.")
+        return result
+
+    async def _wait(self, future: Future[RunResult]) -> RunResult:
+        """Wait for the run; when this cell is cancelled, stop the run and wait for its end all the same."""
+        waiting = asyncio.wrap_future(future)
+        try:
+            return await asyncio.shield(waiting)
+        except asyncio.CancelledError:
+            if not future.done():
+                self.stop()
+                await asyncio.wait({waiting}, timeout=10.0)
+            raise
+
+    def _background(self, prompt: str, options: MagicOptions) -> None:
+        if not self.in_kernel:
+            raise ConfigurationError(
+                "--bg needs a Jupyter kernel: in a terminal nothing runs between inputs.", hint="Leave --bg out."
+            )
+        portal, publisher = Portal.here(), self._publisher()
+        executor = LiveExecutor(
+            self.shell, portal=portal, parent=cell_header(self.shell), background=True, on_interrupt=self.stop
+        )
+        if self._current is not None:
+            raise ConfigurationError("A run is going on already.", hint="%zidane /stop it, or /steer it, or wait.")
+        future = self._current = self.thread.submit(self._ask(prompt, options.ask, executor, nobody, publisher))
+
+        def settled(done: Future[RunResult]) -> None:
+            self._current = None
+            error = None if done.cancelled() else done.exception()
+            result = done.result() if not done.cancelled() and error is None else getattr(error, "result", None)
+            if isinstance(error, ZidaneError) and result is None:  # it failed before there was a run to draw
+                publisher.show(bundles.error_report("Nothing was asked.", error.message, error.hint))
+            if options.to and result is not None:
+                portal.soon(lambda: self.shell.user_ns.__setitem__(options.to, result))
+
+        future.add_done_callback(settled)
+
+    async def _ask(
+        self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
+    ) -> RunResult:
+        renderer = (
+            TerminalRenderer(publisher, window=_window)
+            if isinstance(publisher, TerminalPublisher)
+            else CellRenderer(publisher, window=_window)
+        )
+        return await self.chat.ask(prompt, options, executor=executor, ask=ask, bundles=[renderer])
+
+    def _publisher(self) -> Any:
+        return publisher_for(self.shell) if self.in_kernel else TerminalPublisher()
+
+    # --- commands -----------------------------------------------------------------------------------
+
+    async def _command(self, text: str) -> None:
+        publisher = self._publisher()
+        context = CommandContext(self.chat, self._facts, self.shell.user_ns)
+        reply = await asyncio.wrap_future(self.thread.submit(run_command(text, context)))
+        publisher.show(bundles.command_reply(reply.text))
+        if reply.repaint:
+            repaint(self.chat.session.turns, publisher)
+
+    def _facts(self) -> Mapping[str, str]:
+        """What only the host knows, for ``/doctor`` and ``/status``."""
+        if not self.in_kernel:
+            return {"host": type(self.shell).__name__, "top-level await": "on" if self.shell.autoawait else "**off**"}
+        features = self.shell.kernel.kernel_info.get("supported_features", [])
+        midway = "subshells: stop and steer reach a running cell" if "kernel subshells" in features else (
+            "no subshells: a running cell can only be interrupted"
+        )
+        return {"host": "Jupyter kernel", "while a cell runs": midway}
+
+
+def _window(model: str) -> int | None:
+    from zidane_lab.providers.catalog import effective_window
+    from zidane_lab.providers.registry import split_model
+
+    return effective_window(*split_model(model))
+
+
+def _short(error: ZidaneError) -> None:
+    """Let the cell show one line instead of our stack: the message says what happened and what to do."""
+    if not hasattr(error, "_render_traceback_"):
+        lines: Callable[[], list[str]] = lambda: [f"{type(error).__name__}: {error}"]  # noqa: E731
+        error._render_traceback_ = lines  # type: ignore[attr-defined]  # IPython's own protocol

@@ -1,0 +1,92 @@
+"""Model-written Markdown made safe to show anywhere.
+
+JupyterLab cleans Markdown before it shows it; nbconvert and other pages may not. So raw HTML is shown as
+text, links that would run script lose their scheme, and images become links: an image address is fetched as
+soon as it is drawn, and could carry data of the notebook away. Code keeps its characters.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+
+__all__ = ["plain_markdown", "safe_markdown"]
+
+_FENCE: Final = re.compile(r"^(`{3,}|~{3,})([^\n]*)$")
+_BLOCKED: Final = re.compile(r"(?i)(?:javascript|vbscript|data|file)(?=\s*(?::|&colon;|&#0*58;|&#x0*3a;))")
+
+
+def safe_markdown(text: str) -> str:
+    """Return Markdown that looks the same and does nothing but show text.
+
+    Only fences that start a line are taken as code: an indented one ends with its list item, where this
+    function could not tell.
+    """
+    out: list[str] = []
+    paragraph: list[str] = []
+    fence: str | None = None
+
+    def close() -> None:
+        if paragraph:
+            out.append(_paragraph("\n".join(paragraph)))
+            paragraph.clear()
+
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if fence is not None:
+            if match and match[1].startswith(fence) and not match[2].strip():
+                fence = None
+            out.append(line)
+        elif match and not ("`" in match[2] or "<" in match[2]):
+            close()
+            fence = match[1]
+            out.append(line)
+        elif line.strip():
+            paragraph.append(line)
+        else:
+            close()
+            out.append(line)
+    close()
+    if fence is not None:
+        out.append(fence)
+    return "\n".join(out)
+
+
+def _paragraph(text: str) -> str:
+    """Neutralise one paragraph, leaving its code spans alone.
+
+    A span that crosses a line may be none (a heading or list item ends it), which would shift every later
+    one; so after the first such span nothing in the paragraph is taken for code.
+    """
+    out: list[str] = []
+    position = plain = 0
+    while position < len(text):
+        if text[position] == "\\":
+            position += 2
+            continue
+        if text[position] != "`":
+            position += 1
+            continue
+        run = len(text) - position - len(text[position:].lstrip("`"))
+        end = next((m.end() for m in re.finditer("`+", text[position + run :]) if len(m[0]) == run), None)
+        if end is None:
+            position += run
+            continue
+        end += position + run
+        if "\n" in text[position:end]:
+            break
+        out += [_neutral(text[plain:position]), text[position:end]]
+        position = plain = end
+    out.append(_neutral(text[plain:]))
+    return "".join(out)
+
+
+def _neutral(text: str) -> str:
+    text = text.replace("<", "&lt;").replace("![", "[")
+    return _BLOCKED.sub("blocked", text)
+
+
+def plain_markdown(text: str) -> str:
+    """Return ``text`` so that Markdown shows it literally (for names and messages inside our own Markdown)."""
+    return html.escape(re.sub(r"([\\`*_{}\[\]()#+!|~])", r"\\\1", text), quote=False)
