@@ -183,8 +183,11 @@ class ToolInput:
 
 @dataclass(slots=True)
 class ToolGate:
-    """Mutable: may this call run? A handler may set ``block`` (a reason), ``result`` (answer without
-    running) or rewrite ``input``. A handler that raises blocks the call: the gate fails closed."""
+    """Mutable: whether a call may run.
+
+    A handler may set ``block`` (a reason), ``result`` (answer without running) or rewrite ``input``. A handler
+    that raises blocks the call: the gate fails closed.
+    """
 
     name: ClassVar[str] = "tool:gate"
     ids: Ids
@@ -259,11 +262,11 @@ class SessionRepaired:
 
 @dataclass(frozen=True, slots=True)
 class HookFailed:
-    """A handler raised while handling ``event``; the run went on (or, at the gate, the call was blocked)."""
+    """A handler raised while handling the event ``about``; the run went on (or the call was blocked)."""
 
     name: ClassVar[str] = "hook:failed"
     ids: Ids
-    event: str
+    about: str
     handler: str
     error: str
 
@@ -341,5 +344,3 @@ def _json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _json(item) for key, item in value.items()}
     return value
-
-

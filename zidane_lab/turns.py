@@ -113,8 +113,14 @@ class Usage:
         """Build from untrusted numbers; whatever is not a plausible count becomes zero."""
         cost = raw.get("cost")
         plausible = isinstance(cost, (int, float)) and not isinstance(cost, bool) and math.isfinite(cost) and cost >= 0
-        names = ("input", "output", "cache_read", "cache_creation", "reasoning")
-        return cls(*(_count(raw.get(name)) for name in names), cost=float(cast("float", cost)) if plausible else None)
+        return cls(
+            input=_count(raw.get("input")),
+            output=_count(raw.get("output")),
+            cache_read=_count(raw.get("cache_read")),
+            cache_creation=_count(raw.get("cache_creation")),
+            reasoning=_count(raw.get("reasoning")),
+            cost=float(cast("float", cost)) if plausible else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +339,9 @@ def block_from_json(raw: Mapping[str, Any]) -> Block:
     kind = raw.get("kind")
     cls = _BLOCKS.get(kind) if isinstance(kind, str) else None
     if cls is None:
-        raise SessionError(f"Unknown block kind {kind!r}.", hint="It may come from a newer version; upgrade to read it.")
+        raise SessionError(
+            f"Unknown block kind {kind!r}.", hint="It may come from a newer version; upgrade to read it."
+        )
     values: dict[str, Any] = {}
     for spec in dataclasses.fields(cls):
         if spec.name not in raw:

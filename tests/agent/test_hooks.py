@@ -41,7 +41,7 @@ async def test_a_failing_handler_is_reported_and_the_rest_still_run():
     (failure,) = await hooks.emit(START)
     assert seen == ["after"]
     assert failures == [failure]
-    assert (failure.event, failure.error, failure.ids) == ("agent:start", "ValueError: oops", START.ids)
+    assert (failure.about, failure.error, failure.ids) == ("agent:start", "ValueError: oops", START.ids)
     assert "broken" in failure.handler
 
 

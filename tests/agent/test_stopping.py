@@ -25,12 +25,12 @@ def results(agent: Agent) -> list[tuple[str, bool]]:
 
 
 async def test_the_markers_are_exact():
-    assert MARKERS == {
+    assert {
         "[Request interrupted by user for tool use]",
         "[Tool use skipped — superseded by user message]",
         "[Tool call cancelled by user]",
         "Cancelled: a sibling `shell` call in the same batch errored; re-run independently if still needed.",
-    }
+    } == MARKERS
 
 
 async def test_stop_while_the_model_writes_keeps_what_was_shown():

@@ -44,30 +44,31 @@ class Assembly:
         """Number of the block now under construction."""
         return len(self._done)
 
-    @property
-    def characters(self) -> int:
-        """Characters of text and reasoning in the block under construction."""
-        return sum(map(len, self._text)) + sum(map(len, self._thinking))
-
-    def text(self, piece: str) -> None:
-        """Add visible text."""
-        self._close_thinking(None, redacted=False)
-        self._text.append(piece)
-
-    def thinking(self, piece: str) -> None:
-        """Add reasoning text."""
-        self._close_text()
-        self._thinking.append(piece)
-
-    def thinking_end(self, event: ThinkingEnd) -> None:
-        """Complete the reasoning block with its signature."""
-        self._close_text()
-        self._close_thinking(event.signature, redacted=event.redacted)
-
-    def call(self, event: ToolCallEnd) -> None:
-        """Add a complete tool call."""
-        self.close()
-        self._done.append(ToolCallBlock(event.id, event.name, event.input, event.raw))
+    def take(self, event: StreamEvent, ids: Ids) -> Event | None:
+        """Add one piece of the stream and return the event that tells subscribers, if there is one to tell."""
+        match event:
+            case TextDelta(text) if text:
+                self._close_thinking(None, redacted=False)
+                self._text.append(text)
+                return StreamText(ids, self.index, text)
+            case ThinkingDelta(text) if text:
+                self._close_text()
+                self._thinking.append(text)
+                return StreamThinking(ids, self.index, text)
+            case ThinkingEnd(signature, redacted):
+                self._close_text()
+                self._close_thinking(signature, redacted=redacted)
+            case ToolCallStart(_, call_id, name):
+                self.close()
+                return ToolInput(replace(ids, call_id=call_id), name)
+            case ToolCallEnd():
+                self.close()
+                self._done.append(ToolCallBlock(event.id, event.name, event.input, event.raw))
+            case UsageUpdate(usage):
+                self.usage = usage
+            case Finish(reason):
+                self.finish = reason
+        return None
 
     def close(self) -> None:
         """Complete whatever block is open."""
@@ -109,30 +110,10 @@ async def assemble(
     characters = 0
     try:
         async for event in stream:
-            match event:
-                case TextDelta(text):
-                    if text:
-                        assembly.text(text)
-                        characters += len(text)
-                        await emit(StreamText(ids, assembly.index, text))
-                case ThinkingDelta(text):
-                    if text:
-                        assembly.thinking(text)
-                        characters += len(text)
-                        await emit(StreamThinking(ids, assembly.index, text))
-                case ThinkingEnd():
-                    assembly.thinking_end(event)
-                case ToolCallStart(_, call_id, name):
-                    assembly.close()
-                    await emit(ToolInput(replace(ids, call_id=call_id), name))
-                case ToolCallDelta(_, text):
-                    characters += len(text)
-                case ToolCallEnd():
-                    assembly.call(event)
-                case UsageUpdate(usage):
-                    assembly.usage = usage
-                case Finish(reason):
-                    assembly.finish = reason
+            told = assembly.take(event, ids)
+            if told is not None:
+                await emit(told)
+            characters += len(event.text) if isinstance(event, (TextDelta, ThinkingDelta, ToolCallDelta)) else 0
             moment = time.monotonic()
             if moment - last >= PROGRESS_SECONDS:
                 last = moment

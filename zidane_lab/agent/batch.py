@@ -120,20 +120,11 @@ class Batch:
             if call_id != failed:
                 task.cancel()
 
-    async def _attempt(
-        self, call: ToolCallBlock, ids: Ids
-    ) -> tuple[ToolResultBlock, Outcome, Mapping[str, Any]]:
-        tool = self.tools.get(call.name)
-        if tool is None:
-            return _error(call.id, self._unknown(call.name)), "error", call.input
-        if call.raw is not None:
-            text = "The arguments are not a JSON object; the tool has not run. Send them again, complete and well formed."
-            return _error(call.id, text), "error", call.input
-        try:
-            arguments = dict(tool.validate(call.input))
-        except ToolInputError as error:
-            return _error(call.id, str(error)), "error", call.input
-
+    async def _attempt(self, call: ToolCallBlock, ids: Ids) -> tuple[ToolResultBlock, Outcome, Mapping[str, Any]]:
+        prepared = self._prepare(call)
+        if isinstance(prepared, str):
+            return _error(call.id, prepared), "error", call.input
+        tool, arguments = prepared
         gate = ToolGate(ids, call.name, arguments)
         failures = await self.hooks.emit(gate)
         if failures and gate.block is None:
@@ -167,6 +158,23 @@ class Batch:
         result = replace(task.result(), call_id=call.id)
         return result, "error" if result.is_error else "ok", gate.input
 
+    def _prepare(self, call: ToolCallBlock) -> tuple[Tool, dict[str, Any]] | str:
+        """Find the tool and check the arguments; a text says what is wrong, for the model."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            near = difflib.get_close_matches(call.name, self.tools, n=3)
+            known = f"Available: {', '.join(sorted(self.tools)) or 'none'}."
+            hint = f"Did you mean {' or '.join(near)}?" if near else known
+            return f"There is no tool named {call.name!r}. {hint}"
+        if call.raw is not None:
+            return (
+                "The arguments are not a JSON object; the tool has not run. Send them again, complete and well formed."
+            )
+        try:
+            return tool, dict(tool.validate(call.input))
+        except ToolInputError as error:
+            return str(error)
+
     async def _body(self, tool: Tool, arguments: Mapping[str, Any], ids: Ids) -> ToolResultBlock:
         loop = asyncio.get_running_loop()
 
@@ -186,11 +194,6 @@ class Batch:
             return _error("", text)
         parts = output.parts or (TextBlock("(no output)"),)
         return ToolResultBlock("", parts, output.is_error, output.metadata)
-
-    def _unknown(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self.tools, n=3)
-        advice = f"Did you mean {' or '.join(near)}?" if near else f"Available: {', '.join(sorted(self.tools)) or 'none'}."
-        return f"There is no tool named {name!r}. {advice}"
 
 
 def _cut(task: asyncio.Task[ToolResultBlock], call_id: str, marker: str) -> ToolResultBlock:

@@ -67,7 +67,7 @@ def ask(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        pass  # noqa: S110 - no loop is what we need
+        pass
     else:
         raise ConfigurationError(
             "ask() waits for the answer, which would block the running event loop.",

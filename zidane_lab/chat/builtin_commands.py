@@ -13,7 +13,7 @@ from zidane_lab.chat.place import find_place
 from zidane_lab.chat.settings import KEYS, home, load_settings, save_setting
 from zidane_lab.errors import ConfigurationError, ZidaneError
 from zidane_lab.providers.catalog import model_info
-from zidane_lab.providers.registry import create_provider, provider_names, split_model, usable_providers
+from zidane_lab.providers.registry import create_provider, known_providers, split_model, usable_providers
 from zidane_lab.session.listing import list_sessions
 from zidane_lab.turns import Usage
 
@@ -45,8 +45,8 @@ async def _help(_context: CommandContext, _arguments: str) -> Reply:
         ("`%zidane free text`", "ask in one line"),
     ]
     options = (
-        "Options: `--model NAME`, `--profile build|plan`, `--max-cost DOLLARS`, `--max-turns N`, `--to NAME` (keep the result), "
-        "`--bg` (return at once), `--new` (new session), `--notebook PATH`. "
+        "Options: `--model NAME`, `--profile build|plan`, `--max-cost DOLLARS`, `--max-turns N`, "
+        "`--to NAME` (keep the result), `--bg` (return at once), `--new` (new session), `--notebook PATH`. "
         "`@name` attaches a variable's description, `@path` the head of a file."
     )
     return Reply(f"{table(('write', 'to'), asking + rows)}\n\n{options}")
@@ -67,13 +67,15 @@ async def _model(context: CommandContext, arguments: str) -> Reply:
 @command("models", "/models", "the providers, whether they can be used, and their default models")
 async def _models(context: CommandContext, _arguments: str) -> Reply:
     rows, usable = [], usable_providers(context.chat.env)
-    for name in provider_names():
+    for name in known_providers():
         try:
             provider = create_provider(name)
             model = provider.default_model
             info = model_info(name, model)
             window = f"{info.window:,} tokens" if info.window else "not known"
-            rows.append((name, "yes" if name in usable or not provider.capabilities.metered else "no key", model, window))
+            rows.append(
+                (name, "yes" if name in usable or not provider.capabilities.metered else "no key", model, window)
+            )
         except ZidaneError as error:
             rows.append((name, "no", "", error.message))
     return Reply(
@@ -89,7 +91,13 @@ async def _usage(context: CommandContext, _arguments: str) -> Reply:
     if not session.runs:
         return Reply("Nothing has been asked in this session yet.")
     rows = [
-        (run.run_id, run.model or "", run.status or "cut off", usage_words(run.usage or Usage()), f"{run.seconds or 0:.1f} s")
+        (
+            run.id,
+            run.model,
+            run.status,
+            usage_words(run.usage or Usage()),
+            f"{run.seconds or 0:.1f} s",
+        )
         for run in session.runs
     ]
     total = usage_words(session.usage)
@@ -143,17 +151,9 @@ async def _new(context: CommandContext, _arguments: str) -> Reply:
 
 @command("reset", "/reset", "stop what runs, drop connections and queued messages, reload settings, start anew")
 async def _reset(context: CommandContext, _arguments: str) -> Reply:
-    import asyncio
-
     chat = context.chat
-    if chat.agent is not None:
-        chat.agent.abort()
-        for _ in range(50):
-            if chat.agent is None:
-                break
-            await asyncio.sleep(0.1)
-        else:
-            raise ConfigurationError("The run does not end.", hint="Interrupt the kernel, then reset again.")
+    if not await chat.settle(5.0):
+        raise ConfigurationError("The run does not end.", hint="Interrupt the kernel, then reset again.")
     await chat.close()
     chat.settings = load_settings(chat.env)
     return Reply("Reset: connections closed, settings read anew, the next prompt starts a new session.")
@@ -170,7 +170,9 @@ async def _stop(context: CommandContext, _arguments: str) -> Reply:
 async def _steer(context: CommandContext, arguments: str) -> Reply:
     agent = context.chat.agent
     if agent is None:
-        raise ConfigurationError("Nothing is running to be steered.", hint="Ask with %%zidane; --bg leaves room to steer.")
+        raise ConfigurationError(
+            "Nothing is running to be steered.", hint="Ask with %%zidane; --bg leaves room to steer."
+        )
     agent.steer(arguments)
     return Reply("Told: calls not yet started are skipped and the agent answers this next.")
 
@@ -206,7 +208,10 @@ async def _doctor(context: CommandContext, _arguments: str) -> Reply:
         ("sessions", f"{chat.folder}{'' if os.access(base, os.W_OK) else '  **not writable**'}"),
         ("settings", str(home(chat.env) / "settings.json")),
         ("keys", ", ".join(usable) or "none set: the offline planner answers"),
-        ("figures", "shrunk for the model" if importlib.util.find_spec("PIL") else "Pillow missing: large ones stay here"),
+        (
+            "figures",
+            "shrunk for the model" if importlib.util.find_spec("PIL") else "Pillow missing: large ones stay here",
+        ),
     ]
     settings = load_settings(chat.env)
     problems = [*settings.problems, *chat.session.repairs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -57,6 +58,7 @@ class Chat:
         self.env: Mapping[str, str] = os.environ if env is None else env
         self.settings: Settings = load_settings(self.env)
         self.agent: Agent | None = None
+        self._ended = asyncio.Event()
         self._session: Session | None = None
         self._providers: dict[str, Provider] = {}
 
@@ -94,23 +96,26 @@ class Chat:
         ------
         ConfigurationError
             There is none, or a run is under way.
+        SessionError
+            No id begins so, or several do, or the file cannot be read.
         SessionLockedError
             Another kernel is writing it.
         """
         self._idle("resume a session")
         current = self._session.path if self._session is not None else None
         if prefix:
-            found = find_session(self.folder, prefix)
+            path = find_session(self.folder, prefix)
         else:
-            found = next((info for info in list_sessions(self.folder) if info.path != current), None)
-        if found is None:
-            wanted = f"starts with {prefix!r}" if prefix else "was found"
-            raise ConfigurationError(
-                f"No earlier session of this notebook {wanted} in {self.folder}.", hint="List them with %zidane /sessions."
-            )
-        if found.path == current:
+            others = [info.path for info in list_sessions(self.folder) if info.path != current]
+            if not others:
+                raise ConfigurationError(
+                    f"There is no earlier session of this notebook in {self.folder}.",
+                    hint="Just ask: %%zidane starts one.",
+                )
+            path = others[0]
+        if path == current:
             return self.session
-        session = Session.open(found.path)
+        session = Session.open(path)
         self.new()
         self._session = session
         return session
@@ -119,6 +124,18 @@ class Chat:
         """Go on beside another notebook; the conversation so far stays where it is."""
         self.new()
         self.place = place
+
+    async def settle(self, seconds: float) -> bool:
+        """Stop the run, if one is on, and wait for its end; ``False`` when it has not ended in time."""
+        agent = self.agent
+        if agent is None:
+            return True
+        agent.abort()
+        try:
+            await asyncio.wait_for(self._ended.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
 
     async def close(self) -> None:
         """Release the session's lock and the providers' connections."""
@@ -131,7 +148,9 @@ class Chat:
 
     def _idle(self, what: str) -> None:
         if self.agent is not None:
-            raise ConfigurationError(f"A run is under way, so it is not possible to {what}.", hint="%zidane /stop it first.")
+            raise ConfigurationError(
+                f"A run is under way, so it is not possible to {what}.", hint="%zidane /stop it first."
+            )
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -194,6 +213,7 @@ class Chat:
             cwd=Path.cwd(),
         )
         self.agent = agent
+        self._ended.clear()
         try:
             if self.session.repairs:
                 await hooks.emit(SessionRepaired(Ids(), self.session.repairs))
@@ -204,6 +224,7 @@ class Chat:
             return await agent.run(blocks)
         finally:
             self.agent = None
+            self._ended.set()
 
     def _provider(self, name: str) -> tuple[Provider, str]:
         kind, model = split_model(name)

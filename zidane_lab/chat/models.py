@@ -1,5 +1,8 @@
-"""Which model answers: the first of ``--model``, the session's, ``ZIDANE_MODEL``, the settings', the first
-usable key, and at last the offline planner, which needs none."""
+"""Which model answers.
+
+The first of: ``--model``, the one picked in the session, ``ZIDANE_MODEL``, the settings, the first usable key, and
+at last the offline planner, which needs none.
+"""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ __all__ = ["PROFILES", "Profile", "default_tools", "profile_named", "read_tools"
 
 def read_tools() -> tuple[Tool, ...]:
     """Return the tools that only look: variables and files."""
-    from zidane_lab.tools.glob import GLOB
-    from zidane_lab.tools.list_files import LIST_FILES
-    from zidane_lab.tools.read_file import READ_FILE
-    from zidane_lab.tools.variables import INSPECT_VARIABLE, LIST_VARIABLES
+    from zidane_lab.tools.glob import glob_tool
+    from zidane_lab.tools.list_files import list_files_tool
+    from zidane_lab.tools.read_file import read_file_tool
+    from zidane_lab.tools.variables import inspect_variable_tool, list_variables_tool
 
-    return (LIST_VARIABLES, INSPECT_VARIABLE, LIST_FILES, GLOB, READ_FILE)
+    return (list_variables_tool(), inspect_variable_tool(), list_files_tool(), glob_tool(), read_file_tool())
 
 
 def default_tools() -> tuple[Tool, ...]:

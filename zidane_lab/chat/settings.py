@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from zidane_lab.errors import ConfigurationError
 
-__all__ = ["KEYS", "MODES", "INTERACTIONS", "Settings", "home", "load_settings", "save_setting"]
+__all__ = ["INTERACTIONS", "KEYS", "MODES", "Settings", "home", "load_settings", "save_setting"]
 
 MODES: Final = ("ask", "auto", "plan")
 """Approval modes that exist so far."""
@@ -64,17 +64,15 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
     return read
 
 
-def _limit(kind: type[int] | type[float]) -> Callable[[object], int | float | None]:
+def _limit(kind: type[int | float]) -> Callable[[object], int | float | None]:
     def read(value: object) -> int | float | None:
         if value is None or value in ("none", "None", ""):
             return None
-        if isinstance(value, bool):
-            raise ValueError("expected a number above 0, or none")
         try:
-            number = kind(value)  # type: ignore[arg-type]  # anything else raises, which is the point
-        except (TypeError, ValueError):
-            raise ValueError("expected a number above 0, or none") from None
-        if not number > 0:
+            number = kind(str(value))
+        except ValueError:
+            number = 0
+        if not 0 < number < float("inf"):
             raise ValueError("expected a number above 0, or none")
         return number
 
@@ -102,17 +100,17 @@ def load_settings(env: Mapping[str, str] | None = None) -> Settings:
     stored, problem = _stored(path)
     if problem:
         problems.append(problem)
-    layers = [(stored, lambda _: str(path)), ({k: env[v] for k, v in _VARIABLES.items() if env.get(v)}, _VARIABLES.get)]
-    for values, origin in layers:
-        for key, value in values.items():
-            if key not in KEYS:
-                problems.append(f"{origin(key)}: there is no setting {key!r}")
-                continue
-            try:
-                settings = replace(settings, **{key: KEYS[key](value)})
-                sources[key] = str(origin(key))
-            except ValueError as error:
-                problems.append(f"{origin(key)}: {key} = {value!r}: {error}")
+    given = [(key, value, str(path)) for key, value in stored.items()]
+    given += [(key, env[name], name) for key, name in _VARIABLES.items() if env.get(name)]
+    for key, value, origin in given:
+        if key not in KEYS:
+            problems.append(f"{origin}: there is no setting {key!r}")
+            continue
+        try:
+            settings = replace(settings, **{key: KEYS[key](value)})
+            sources[key] = origin
+        except ValueError as error:
+            problems.append(f"{origin}: {key} = {value!r}: {error}")
     return replace(settings, sources=sources, problems=tuple(problems))
 
 

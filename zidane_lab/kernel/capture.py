@@ -8,6 +8,7 @@ agent does not make the whole cell count as failed.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
@@ -25,6 +26,9 @@ SHOW_CHARACTERS: Final = 200_000
 
 KEEP_CHARACTERS: Final = 50_000_000
 """Stream text kept in memory; beyond it only the length is counted, and said."""
+
+_DRAINED: Final = "\0" * 7
+"""Sent through the watched file descriptor after the code: when it arrives, all before it has. Invisible."""
 
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
@@ -144,21 +148,26 @@ class _Tee:
 def _tee_stream(kind: Literal["stdout", "stderr"], record: Capture) -> Iterator[None]:
     stream = getattr(sys, kind)
     forward = stream.write
+    drained = threading.Event()
 
     def write(text: str) -> int:
-        if not isinstance(text, str):
-            forward(text)  # raises the stream's own TypeError
-            return 0
-        shown = record.stream(kind, text)
-        if shown:
+        piece: Any = text
+        if isinstance(piece, str) and _DRAINED in piece:
+            piece = piece.replace(_DRAINED, "")
+            drained.set()
+        # What is no text goes on as it is, for the stream's own TypeError.
+        shown = record.stream(kind, piece) if isinstance(piece, str) else piece
+        if shown != "":
             forward(shown)
         return len(text)
 
     # In a kernel the stream object itself is taken: loggers made earlier hold it, and what subprocesses
     # write to the file descriptor comes through its `write` as well.
-    if hasattr(stream, "__dict__") and "write" not in stream.__dict__ and hasattr(stream, "pub_thread"):
+    if hasattr(stream, "pub_thread") and "write" not in stream.__dict__:
         with _attribute(stream, "write", write):
             yield
+            _drain(stream, drained)
+            stream.flush()
         return
     setattr(sys, kind, _Tee(stream, write))
     try:
@@ -166,6 +175,15 @@ def _tee_stream(kind: Literal["stdout", "stderr"], record: Capture) -> Iterator[
     finally:
         if isinstance(getattr(sys, kind), _Tee):  # the code may have redirected it for good; its choice stands
             setattr(sys, kind, stream)
+        stream.flush()
+
+
+def _drain(stream: Any, drained: threading.Event) -> None:
+    """Wait until what was written to the file descriptor has come through the kernel's watching thread."""
+    if not getattr(stream, "_should_watch", False) or getattr(stream, "_original_stdstream_fd", None) is None:
+        return
+    os.write(stream._original_stdstream_fd, _DRAINED.encode())  # noqa: SLF001 - ipykernel offers no other way
+    drained.wait(0.5)
 
 
 @contextmanager
@@ -187,7 +205,7 @@ def _tee_displays(publisher: Any, record: Capture) -> Iterator[None]:
             record.add(Output("display", data=_encoded(data), metadata=metadata or {}, display_id=display_id))
         publish(data, metadata, *args, transient=transient, update=update, **kwargs)
 
-    def clear(*args: Any, **kwargs: Any) -> None:
+    def clear(*_args: Any, **_kwargs: Any) -> None:
         # Only our record is cleared: clearing the cell would take the transcript with it.
         record.clear()
 
@@ -241,9 +259,9 @@ def _take_traceback(shell: Any, record: Capture) -> Iterator[None]:
 def _note_warnings(record: Capture) -> Iterator[None]:
     show = warnings.showwarning
 
-    def note(message: Any, category: type[Warning], filename: str, lineno: int, *args: Any, **kwargs: Any) -> None:
+    def note(message: Any, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         record.warnings.append(f"{category.__name__}: {message}")
-        show(message, category, filename, lineno, *args, **kwargs)
+        show(message, category, *args, **kwargs)
 
     warnings.showwarning = note
     try:

@@ -18,6 +18,6 @@ def embedded_shell(namespace: dict[str, Any]) -> Any:
     config = Config()
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
-    shell = InteractiveShell(config=config, user_ns=namespace)
+    shell: Any = InteractiveShell(config=config, user_ns=namespace)  # type: ignore[no-untyped-call]  # as published
     shell.enable_gui = lambda *_: None  # a script has no event loop of a toolkit to join
     return shell

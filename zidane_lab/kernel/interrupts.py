@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -52,9 +53,12 @@ class Guard:
         self._task = task
         main = self._thread is threading.main_thread()
         former = signal.signal(signal.SIGINT, self._handle) if main else None
+        hook = sys.unraisablehook
+        sys.unraisablehook = self._lost(hook)
         try:
             yield
         finally:
+            sys.unraisablehook = hook
             with self._lock:  # a sender either sees the task gone or has its signal handled before this
                 self._task = None
             if main:
@@ -91,6 +95,23 @@ class Guard:
             loop.call_soon_threadsafe(task.cancel)
             raise asyncio.CancelledError
         loop.call_soon_threadsafe(task.cancel)
+
+    def _lost(self, hook: Callable[[Any], Any]) -> Callable[[Any], None]:
+        """Return an unraisable hook that notices an interrupt Python had to drop, and sends it again.
+
+        It happens in callbacks that cannot raise: finalisers, or what runs before a fork (and every `!` command
+        forks).
+        """
+
+        def report(unraisable: Any) -> None:
+            if isinstance(unraisable.exc_value, (KeyboardInterrupt, asyncio.CancelledError)):
+                again = threading.Timer(0.02, self.interrupt, [self.reason or "user"])
+                again.daemon = True
+                again.start()
+            else:
+                hook(unraisable)
+
+        return report
 
     def _in_user_code(self, frame: types.FrameType | None) -> bool:
         while frame is not None:

@@ -6,10 +6,10 @@ import asyncio
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from zidane_lab.errors import ConfigurationError, ToolInputError
@@ -23,6 +23,9 @@ from zidane_lab.kernel.portal import Portal
 from zidane_lab.kernel.traceback import error_info
 
 __all__ = ["CellTraffic", "LiveExecutor"]
+
+
+T = TypeVar("T")
 
 
 class CellTraffic:
@@ -153,7 +156,7 @@ class LiveExecutor:
 
         return await self._on_main(look)
 
-    async def _on_main(self, function: Callable[[], Any]) -> Any:
+    async def _on_main(self, function: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return await (self._portal.call(function) if self._portal is not None else function())
 
     async def _execute(self, code: str, timeout: float | None, guard: Guard) -> Execution:
@@ -184,8 +187,6 @@ class LiveExecutor:
                 await asyncio.wait({task})
             failure = asyncio.CancelledError() if task.cancelled() else task.result()
             reading = meter.stop()
-            sys.stdout.flush()
-            sys.stderr.flush()
         changes = compare(before, self.namespace, code)
         status = _status(failure, guard)
         return Execution(
@@ -230,16 +231,15 @@ async def _cell(shell: Any, code: str) -> BaseException | None:
 
 
 def _status(failure: BaseException | None, guard: Guard) -> ExecutionStatus:
-    if failure is None:
-        return "ok"
-    if isinstance(failure, (KeyboardInterrupt, asyncio.CancelledError)) and guard.reason is not None:
+    """Say how the code ended; an interrupt counts as one also when the code dealt with it and went on."""
+    if guard.reason is not None:
         return "timeout" if guard.reason == "timeout" else "interrupted"
-    return "error"
+    return "ok" if failure is None else "error"
 
 
 def _error(failure: BaseException, status: ExecutionStatus) -> ErrorInfo:
     info = error_info(failure)
-    if status in ("interrupted", "timeout"):
+    if status in ("interrupted", "timeout") and isinstance(failure, (KeyboardInterrupt, asyncio.CancelledError)):
         return ErrorInfo("KeyboardInterrupt", "the code was interrupted", info.traceback)
     return info
 

@@ -36,7 +36,9 @@ class OutputLog:
     that code which prints for ever does not fill our memory.
     """
 
-    def __init__(self, displays: dict[str, list[NotebookOutput]] | None = None, *, limit: int = KEEP_CHARACTERS) -> None:
+    def __init__(
+        self, displays: dict[str, list[NotebookOutput]] | None = None, *, limit: int = KEEP_CHARACTERS
+    ) -> None:
         self.outputs: list[NotebookOutput] = []
         self.execution_count: int | None = None
         self._displays = displays if displays is not None else {}
@@ -186,7 +188,9 @@ def shown(outputs: Iterable[NotebookOutput], limit: int = SHOW_CHARACTERS) -> li
             if room <= 0:
                 continue
             if len(text) > room:
-                copy["text"] = f"{text[:room]}\n[more than {limit:,} characters were printed: the rest is left out here]\n"
+                copy["text"] = (
+                    f"{text[:room]}\n[more than {limit:,} characters were printed: the rest is left out here]\n"
+                )
             room -= len(text)
         found.append(copy)
     return found
@@ -200,8 +204,9 @@ def error_of(name: str, message: str, traceback: Iterable[str]) -> ErrorInfo:
     """
     lines: list[str] = []
     hidden: list[str] = []
-    parts = [_ANSI.sub("", part).strip("\n") for part in traceback]
-    for part in parts:
+    for part in (_ANSI.sub("", part).strip("\n") for part in traceback):
+        if part.endswith("Traceback (most recent call last)"):
+            continue  # the same name stands in the last line, with the message
         frame = _FRAME.match(part)
         if frame and _LIBRARY.search(frame["place"]):
             hidden.append(part)
@@ -212,7 +217,9 @@ def error_of(name: str, message: str, traceback: Iterable[str]) -> ErrorInfo:
         if part.strip("-"):
             lines.append(part)
     lines.extend(_fold(hidden, keep_last=True))
-    return ErrorInfo(name, _middle_out(message, MESSAGE_CHARACTERS), _middle_out("\n".join(lines), _TRACEBACK_CHARACTERS))
+    return ErrorInfo(
+        name, _middle_out(message, MESSAGE_CHARACTERS), _middle_out("\n".join(lines), _TRACEBACK_CHARACTERS)
+    )
 
 
 def _fold(frames: list[str], *, keep_last: bool) -> list[str]:

@@ -22,7 +22,9 @@ _CELL_MARKS: Final = ("<ipython-input", "ipykernel_", "<string>", "<zidane")
 
 
 def _is_user(filename: str) -> bool:
-    return any(mark in filename for mark in _CELL_MARKS) or "site-packages" not in filename and "/lib/python" not in filename
+    return any(mark in filename for mark in _CELL_MARKS) or (
+        "site-packages" not in filename and "/lib/python" not in filename
+    )
 
 
 def _label(filename: str) -> str:

@@ -36,9 +36,7 @@ __all__ = [
 MIME: Final = "application/vnd.zidane.v1+json"
 VERSION: Final = 1
 Bundle: TypeAlias = dict[str, Any]
-CallStatus: TypeAlias = Literal[
-    "waiting", "running", "ok", "error", "blocked", "skipped", "cancelled", "interrupted"
-]
+CallStatus: TypeAlias = Literal["waiting", "running", "ok", "error", "blocked", "skipped", "cancelled", "interrupted"]
 
 _MARKS: Final[Mapping[CallStatus, str]] = {
     "waiting": "…",
@@ -139,7 +137,7 @@ def tool_card(card: ToolCard) -> Bundle:
     if shown:
         more = f"\n[{left:,} more characters in the session]" if left > 0 else ""
         inner += f'<pre style="{_PRE}">{html.escape(shown + more)}</pre>'
-    opened = " open" if card.status in ("error", "blocked") and not card.tool == "run_python" else ""
+    opened = " open" if card.status in ("error", "blocked") and card.tool != "run_python" else ""
     drawn = f"<details{opened}><summary>{line}</summary>{inner}</details>" if inner else f"<div>{line}</div>"
     own = _own(
         "tool",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -37,7 +38,7 @@ __all__ = ["Host", "RunStopped"]
 _COMMAND: Final = re.compile(r"^/[a-z][a-z0-9_-]*(?=\s|$)")
 
 
-class RunStopped(AbortedError):
+class RunStopped(AbortedError):  # noqa: N818 - it is not an error, and people read the name
     """Ends a cell whose run was stopped, so that cells queued behind it do not run. It shows no traceback."""
 
     def _render_traceback_(self) -> list[str]:
@@ -93,7 +94,10 @@ class Host:
             if _COMMAND.match(prompt):
                 await self._command(prompt)
                 return None
-            return self._background(prompt, options) if options.background else await self._foreground(prompt, options)
+            if options.background:
+                self._background(prompt, options)
+                return None
+            return await self._foreground(prompt, options)
         except ZidaneError as error:
             _short(error)
             raise
@@ -109,19 +113,14 @@ class Host:
     def close(self) -> None:
         """End everything: the run, the session's lock, connections, the thread."""
         atexit.unregister(self.close)
-        self.stop()
-        try:
-            self.thread.call(self._settle(), 2.0)
-        except TimeoutError:
-            self.chat.env = {}  # the kernel is going away; what was appended is on disk already
-        self.thread.stop()
 
-    async def _settle(self) -> None:
-        for _ in range(20):
-            if self.chat.agent is None:
-                break
-            await asyncio.sleep(0.05)
-        await self.chat.close()
+        async def settle() -> None:
+            await self.chat.settle(1.0)
+            await self.chat.close()
+
+        with contextlib.suppress(TimeoutError, ZidaneError):  # what was appended is on disk already
+            self.thread.call(settle(), 2.0)
+        self.thread.stop()
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -210,17 +209,20 @@ class Host:
         if not self.in_kernel:
             return {"host": type(self.shell).__name__, "top-level await": "on" if self.shell.autoawait else "**off**"}
         features = self.shell.kernel.kernel_info.get("supported_features", [])
-        midway = "subshells: stop and steer reach a running cell" if "kernel subshells" in features else (
-            "no subshells: a running cell can only be interrupted"
+        midway = (
+            "subshells: stop and steer reach a running cell"
+            if "kernel subshells" in features
+            else ("no subshells: a running cell can only be interrupted")
         )
         return {"host": "Jupyter kernel", "while a cell runs": midway}
 
 
 def _window(model: str) -> int | None:
-    from zidane_lab.providers.catalog import effective_window
+    from zidane_lab.providers.catalog import model_info
     from zidane_lab.providers.registry import split_model
 
-    return effective_window(*split_model(model))
+    provider, name = split_model(model)
+    return model_info(provider, name or "").effective_window
 
 
 def _short(error: ZidaneError) -> None:

@@ -14,7 +14,11 @@ from typing import Final
 __all__ = ["plain_markdown", "safe_markdown"]
 
 _FENCE: Final = re.compile(r"^(`{3,}|~{3,})([^\n]*)$")
-_BLOCKED: Final = re.compile(r"(?i)(?:javascript|vbscript|data|file)(?=\s*(?::|&colon;|&#0*58;|&#x0*3a;))")
+_TARGET: Final = re.compile(r"(\](?:\(|:)\s*)([^\s)]+)")
+"""The start of a link's address, inline or by reference."""
+
+_BLOCKED: Final = re.compile(r"(?i)[^a-z]*(?:javascript|vbscript|data|file)\W*:")
+"""Schemes that do more than lead somewhere."""
 
 
 def safe_markdown(text: str) -> str:
@@ -83,8 +87,16 @@ def _paragraph(text: str) -> str:
 
 
 def _neutral(text: str) -> str:
-    text = text.replace("<", "&lt;").replace("![", "[")
-    return _BLOCKED.sub("blocked", text)
+    text = _TARGET.sub(_address, text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("![", "[")
+
+
+def _address(match: re.Match[str]) -> str:
+    """Drop an address that would run something, however its characters are written."""
+    address = match[2]
+    for _ in range(3):  # renderers decode entities once, or twice
+        address = html.unescape(address).replace("\\", "")
+    return match[1] + ("#blocked" if _BLOCKED.match(address) else match[2])
 
 
 def plain_markdown(text: str) -> str:

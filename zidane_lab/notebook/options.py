@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from zidane_lab.chat.chat import AskOptions
@@ -22,7 +22,7 @@ _WORD: Final = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|\S+)")
 class MagicOptions:
     """What the line asked for: options for the run, and what the notebook does with it."""
 
-    ask: AskOptions = AskOptions()
+    ask: AskOptions = field(default_factory=AskOptions)
     to: str | None = None
     background: bool = False
     notebook: str | None = None
@@ -68,8 +68,8 @@ def parse(line: str) -> tuple[MagicOptions, str]:
         AskOptions(
             model=values.get("--model"),
             profile=values.get("--profile"),
-            max_cost=_number("--max-cost", values, float),
-            max_turns=_number("--max-turns", values, int),
+            max_cost=_dollars(values),
+            max_turns=_turns(values),
             new="--new" in flags,
         ),
         to,
@@ -79,17 +79,26 @@ def parse(line: str) -> tuple[MagicOptions, str]:
     return options, rest.strip()
 
 
-def _number(name: str, values: dict[str, str], kind: type) -> float | int | None:
-    if name not in values:
+def _dollars(values: dict[str, str]) -> float | None:
+    text = values.get("--max-cost")
+    if text is None:
         return None
     try:
-        number: float | int = kind(values[name])
+        amount = float(text.removeprefix("$"))
     except ValueError:
-        number = 0
-    if not 0 < number < float("inf"):
-        what = "a whole number of at least 1" if kind is int else "an amount in dollars above 0"
-        raise ConfigurationError(f"{name} {values[name]!r} does not fit.", hint=f"Give {what}; nothing was sent.")
-    return number
+        amount = 0.0
+    if not 0 < amount < float("inf"):
+        raise ConfigurationError(f"--max-cost {text!r} does not fit.", hint="Give an amount in dollars above 0.")
+    return amount
+
+
+def _turns(values: dict[str, str]) -> int | None:
+    text = values.get("--max-turns")
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigurationError(f"--max-turns {text!r} does not fit.", hint="Give a whole number of at least 1.")
+    return int(text)
 
 
 def _unknown(name: str) -> ConfigurationError:

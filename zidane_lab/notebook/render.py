@@ -98,19 +98,17 @@ class CellRenderer:
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe to everything that is drawn."""
-        off = [
-            hooks.on(event, handler)
-            for event, handler in (
-                (StreamText, self._text),
-                (StreamThinking, self._think),
-                (StreamEnd, self._end),
-                (ToolInput, self._arriving),
-                (ToolGate, self._gated),
-                (ToolBefore, self._before),
-                (ToolAfter, self._after),
-                *self.notices(),
-            )
-        ]
+        subscriptions: tuple[tuple[type[Any], Handler], ...] = (
+            (StreamText, self._text),
+            (StreamThinking, self._think),
+            (StreamEnd, self._end),
+            (ToolInput, self._arriving),
+            (ToolGate, self._gated),
+            (ToolBefore, self._before),
+            (ToolAfter, self._after),
+            *self.notices(),
+        )
+        off = [hooks.on(event, handler) for event, handler in subscriptions]
 
         def uninstall() -> None:
             for each in off:
@@ -272,7 +270,9 @@ class CellRenderer:
         self._to.show(bundles.banner("info", "The session was mended when it was opened.", " ".join(event.what)))
 
     def _failed(self, event: HookFailed) -> None:
-        self._to.show(bundles.banner("warning", f"A handler of {event.event} failed.", f"{event.handler}: {event.error}"))
+        self._to.show(
+            bundles.banner("warning", f"A handler of {event.about} failed.", f"{event.handler}: {event.error}")
+        )
 
     def _done(self, event: AgentDone) -> None:
         self._close()
@@ -283,11 +283,17 @@ class CellRenderer:
             if drawn.card.status in ("waiting", "running"):
                 self._draw(replace(drawn.card, status="interrupted"))
         if event.status == "aborted":
-            self._to.show(bundles.banner("warning", "Stopped.", "What was done is kept; prompt again to go on from here."))
+            self._to.show(
+                bundles.banner("warning", "Stopped.", "What was done is kept; prompt again to go on from here.")
+            )
         elif event.status == "error":
-            level, title = ("warning", "The run reached its limit.") if event.error_code == "budget_exceeded" else (
-                "error",
-                "The run failed.",
+            level, title = (
+                ("warning", "The run reached its limit.")
+                if event.error_code == "budget_exceeded"
+                else (
+                    "error",
+                    "The run failed.",
+                )
             )
             self._to.show(bundles.banner(level, title, event.error or ""))  # type: ignore[arg-type]  # the two literals
         elif (notice := finish_notice(event.finish)) is not None:

@@ -92,5 +92,3 @@ class TerminalRenderer:
             self._to.show(bundles.traceback(error["name"], error["message"], error["traceback"]))
         elif event.outcome != "ok":
             self._to.write(f"✗ {event.tool}: {event.result.text}\n")
-
-

@@ -149,13 +149,19 @@ class Provider(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The first part of a model's full name."""
+        ...
 
     @property
-    def default_model(self) -> str: ...
+    def default_model(self) -> str:
+        """The model used when only the provider is named."""
+        ...
 
     @property
-    def capabilities(self) -> Capabilities: ...
+    def capabilities(self) -> Capabilities:
+        """What its models can take in."""
+        ...
 
     def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Ask and stream the answer.

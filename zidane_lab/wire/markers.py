@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CASCADED", "CANCELLED", "INTERRUPTED", "MARKERS", "SUPERSEDED"]
+__all__ = ["CANCELLED", "CASCADED", "INTERRUPTED", "MARKERS", "SUPERSEDED"]
 
 INTERRUPTED: Final = "[Request interrupted by user for tool use]"
 """The person stopped the run while the call was running or waiting."""
@@ -19,9 +19,7 @@ SUPERSEDED: Final = "[Tool use skipped — superseded by user message]"
 CANCELLED: Final = "[Tool call cancelled by user]"
 """The person cancelled this one call; the rest of the batch went on."""
 
-CASCADED: Final = (
-    "Cancelled: a sibling `shell` call in the same batch errored; re-run independently if still needed."
-)
+CASCADED: Final = "Cancelled: a sibling `shell` call in the same batch errored; re-run independently if still needed."
 """Another call of the batch, whose failure makes its siblings pointless, failed."""
 
 MARKERS: Final = frozenset({INTERRUPTED, SUPERSEDED, CANCELLED, CASCADED})

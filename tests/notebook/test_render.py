@@ -1,0 +1,222 @@
+"""What a run looks like: events in, a page out."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.agent.support import Slow, echo, simple_tool
+from tests.notebook.support import Page
+from zidane_lab.agent.agent import Agent
+from zidane_lab.agent.behavior import Behavior
+from zidane_lab.errors import BudgetExceededError, RateLimitError
+from zidane_lab.events import ToolGate
+from zidane_lab.notebook.bundles import MIME
+from zidane_lab.notebook.render import CellRenderer
+from zidane_lab.notebook.repaint import repaint
+from zidane_lab.providers.base import Finish, TextDelta, ToolCallEnd, ToolCallStart
+from zidane_lab.providers.scripted import ScriptedProvider, call, say, think
+from zidane_lab.tools.base import ToolOutput
+from zidane_lab.turns import TextBlock, Usage
+
+pytestmark = pytest.mark.asyncio
+
+
+def drawn(*answers, tools=(), **options):
+    agent = Agent(ScriptedProvider(answers, **options), tools=tools)
+    page = Page()
+    agent.hooks.use(CellRenderer(page, window=lambda _model: 100_000))
+    return agent, page
+
+
+def kinds(page):
+    return [bundle[MIME]["kind"] for bundle in page.final]
+
+
+async def ran(_context, code="", intent=""):
+    execution = {
+        "wall_seconds": 0.5, "created": ("x",), "changed": (), "deleted": (),
+        "outputs": ({"kind": "stdout", "text": "printed\n"}, {"kind": "display", "data": {"text/plain": "shown"}}),
+        "error": {"name": "ValueError", "message": "no", "traceback": "cell, line 1\nValueError: no"} if "bad" in code else None,
+    }  # fmt: skip
+    return ToolOutput((TextBlock("[done]"),), is_error="bad" in code, metadata={"execution": execution})
+
+
+RUN = simple_tool("run_python", ran)
+
+
+async def test_a_whole_run_reads_from_top_to_bottom():
+    agent, page = drawn(
+        [think("hm"), say("Let me look."), call("run_python", code="x = 1", intent="Count")],
+        "There is **one**.",
+        tools=[RUN],
+        usage=Usage(input=1000, output=20),
+    )
+    await agent.run("how many?")
+    assert kinds(page) == ["thinking", "text", "tool", "text", "usage"]
+    assert page.text.split("\n") == [
+        "[thinking (2 characters)]",
+        "hm",
+        "Let me look.",
+        "✓ Count  (run_python · created x · 0.5 s)",
+        "    x = 1",
+        "There is **one**.",
+        page.final[-1]["text/plain"],
+    ]
+    assert "in 2,000 / 40 out · context 1% of 100k · 2 turns · 1 tool call" in page.final[-1]["text/plain"]
+    assert page.final[3]["text/markdown"] == "There is **one**."
+
+
+async def test_an_error_of_the_code_is_shown_below_its_card():
+    agent, page = drawn([call("run_python", code="bad", intent="Try")], "Oh.", tools=[RUN])
+    await agent.run("go")
+    assert kinds(page) == ["tool", "error", "text", "usage"]
+    assert page.final[0]["text/plain"].startswith("✗ Try  (run_python · failed · created x · 0.5 s)")
+    assert page.final[1]["text/plain"] == "cell, line 1\nValueError: no"
+
+
+async def test_a_card_waits_runs_and_ends():
+    slow = Slow()
+    agent, page = drawn([call("slow")], "ok", tools=[simple_tool("slow", slow)])
+    run = asyncio.create_task(agent.run("go"))
+    await slow.started.wait()
+    states = [
+        bundle[MIME]["status"] for _, _, bundle in page.sends if MIME in bundle and bundle[MIME]["kind"] == "tool"
+    ]
+    assert states == ["waiting", "running"]
+    slow.release.set()
+    await run
+    assert page.final[0][MIME]["status"] == "ok"
+
+
+async def test_a_long_call_shows_its_time():
+    slow = Slow()
+    agent, page = drawn([call("slow")], "ok", tools=[simple_tool("slow", slow)])
+    run = asyncio.create_task(agent.run("go"))
+    await asyncio.sleep(1.3)
+    assert page.final[0]["text/plain"] == "▸ slow  (running · 1.0 s)"
+    slow.release.set()
+    await run
+
+
+async def test_a_blocked_call_says_why():
+    agent, page = drawn([call("echo", text="x")], "ok", tools=[simple_tool("echo", echo)])
+
+    def no(event: ToolGate) -> None:
+        event.block = "it writes a file."
+
+    agent.hooks.on(ToolGate, no)
+    await agent.run("go")
+    assert "⊘ echo  (blocked" in page.text
+    assert "Blocked: it writes a file." in page.text
+
+
+async def test_stopping_leaves_no_card_running_and_says_so():
+    slow = Slow()
+    agent, page = drawn(
+        [say("Working."), call("slow"), call("echo")], tools=[simple_tool("slow", slow), simple_tool("echo", echo)]
+    )
+    run = asyncio.create_task(agent.run("go"))
+    await slow.started.wait()
+    agent.abort()
+    await run
+    assert kinds(page) == ["text", "tool", "tool", "banner", "usage"]
+    assert [bundle[MIME].get("status") for bundle in page.final[1:3]] == ["interrupted", "interrupted"]
+    assert "⚠ Stopped." in page.text
+    count = len(page.sends)
+    await asyncio.sleep(1.2)
+    assert len(page.sends) == count  # nothing is drawn afterwards
+
+
+@pytest.mark.parametrize(
+    ("answer", "behavior", "level", "words"),
+    [
+        (RateLimitError("Too fast."), None, "error", "Too fast. Wait a moment"),
+        ([call("echo")], Behavior(max_turns=1), "warning", "raise the limit"),
+        ([TextDelta("half"), Finish("length")], None, "warning", "output limit"),
+        ([TextDelta("no"), Finish("refusal")], None, "warning", "declined"),
+    ],
+)
+async def test_abnormal_ends_have_a_banner(answer, behavior, level, words):
+    agent, page = drawn(answer, tools=[simple_tool("echo", echo)])
+    try:
+        await agent.run("go", behavior=behavior)
+    except (RateLimitError, BudgetExceededError):
+        pass
+    (banner,) = [bundle for bundle in page.final if bundle[MIME]["kind"] == "banner"]
+    assert banner[MIME]["level"] == level
+    assert words in banner["text/plain"]
+
+
+async def test_trailing_text_is_drawn_without_waiting_for_more():
+    agent, page = drawn(
+        lambda _request: [TextDelta("a"), TextDelta("b"), TextDelta(" never sent, sleeping" * 3)], delay=0.03
+    )
+    run = asyncio.create_task(agent.run("go"))
+    await asyncio.sleep(0.3)
+    run.cancel()
+    with pytest.raises((asyncio.CancelledError, Exception)):
+        await run
+    assert page.text.startswith("ab never sent")
+
+
+async def test_cards_follow_calls_that_were_given_new_ids():
+    def answer(_request):
+        return [
+            ToolCallStart(0, "call_0", "echo"),
+            ToolCallEnd(0, "call_0", "echo", {"text": "x"}),
+            Finish("tool-calls"),
+        ]
+
+    agent, page = drawn(answer, answer, "ok", tools=[simple_tool("echo", echo)])
+    await agent.run("go")
+    cards = [bundle for bundle in page.final if bundle[MIME]["kind"] == "tool"]
+    assert [card[MIME]["status"] for card in cards] == ["ok", "ok"]
+    assert len({card[MIME]["call_id"] for card in cards}) == 2
+
+
+async def test_steering_messages_are_shown_where_they_arrived():
+    slow = Slow()
+    agent, page = drawn([call("slow")], "as you wish", tools=[simple_tool("slow", slow)])
+    run = asyncio.create_task(agent.run("go"))
+    await slow.started.wait()
+    agent.steer("look at b")
+    slow.release.set()
+    await run
+    assert kinds(page) == ["tool", "prompt", "text", "usage"]
+    assert "You, meanwhile: look at b" in page.text
+
+
+async def test_repainting_shows_the_same_conversation_without_running_it():
+    agent, page = drawn(
+        [
+            think("hm"),
+            say("Look."),
+            call("run_python", code="x = 1", intent="Count"),
+            call("run_python", code="bad", intent="Try"),
+        ],
+        [call("echo", text="e")],
+        "Done.",
+        tools=[RUN, simple_tool("echo", echo)],
+    )
+    await agent.run("how many?")
+    again = Page()
+    repaint(agent.session.turns, again)
+    assert [bundle.get(MIME, {}).get("kind", "output") for bundle in again.final] == [
+        "prompt", "thinking", "text", "tool", "output", "output", "tool", "output", "output", "error", "tool", "text",
+    ]  # fmt: skip
+    for line in ("You: how many?", "printed", "shown", "✓ Count", "✗ Try", "→ echo e", "Done."):
+        assert line in again.text
+
+
+async def test_200_kb_streamed_through_a_run_cost_at_most_three_times_their_bytes():
+    import json
+
+    text = ("A line of an answer with some words in it, no end in sight. " * 5 + "\n\n") * 660
+    agent, page = drawn(text, chunk_size=40)
+    await agent.run("go")
+    sent = sum(len(json.dumps(bundle, ensure_ascii=False).encode()) + 700 for _, _, bundle in page.sends)
+    assert len(text) > 195_000
+    assert sent <= 3 * len(text)
+    assert "".join(page.text.split("scripted/")[0].split()) == "".join(text.split())

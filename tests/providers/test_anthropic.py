@@ -1,0 +1,659 @@
+"""Anthropic's format: streams understood, requests spelled, refused reasoning left out."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from zidane_lab.errors import (
+    AuthError,
+    BadRequestError,
+    ContextExceededError,
+    OverloadedError,
+    ProviderError,
+    StreamInterruptedError,
+)
+from zidane_lab.providers.anthropic import AnthropicProvider
+from zidane_lab.providers.anthropic_request import build_request
+from zidane_lab.providers.base import (
+    Finish,
+    Provider,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    ToolSpec,
+    UsageUpdate,
+)
+from zidane_lab.turns import (
+    AudioBlock,
+    CommandBlock,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+    Turn,
+    Usage,
+)
+
+PNG = b"\x89PNG\r\n"
+MODEL = "claude-sonnet-4-5"
+
+
+def user(*blocks):
+    return Turn("user", tuple(TextBlock(block) if isinstance(block, str) else block for block in blocks))
+
+
+def assistant(*blocks, producer="anthropic"):
+    return Turn("assistant", tuple(TextBlock(block) if isinstance(block, str) else block for block in blocks))
+
+
+def ask(*turns, **options):
+    return Request(options.pop("model", MODEL), options.pop("system", ""), turns or (user("hi"),), **options)
+
+
+def body_of(*turns, **options):
+    return build_request(ask(*turns, **options), producer="anthropic")
+
+
+def sse(*payloads):
+    return "".join(f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n" for payload in payloads).encode()
+
+
+def start(index, **block):
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def delta(index, **content):
+    return {"type": "content_block_delta", "index": index, "delta": content}
+
+
+def stop(index):
+    return {"type": "content_block_stop", "index": index}
+
+
+def message_start(**usage):
+    return {"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "content": [], "usage": usage}}
+
+
+def message_delta(reason="end_turn", **usage):
+    return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}
+
+
+MESSAGE_STOP = {"type": "message_stop"}
+HELLO = [
+    message_start(input_tokens=10, output_tokens=1),
+    start(0, type="text", text=""),
+    delta(0, type="text_delta", text="Hello"),
+    stop(0),
+]
+
+
+def provider_of(content, *, size=7, base_url="https://api.anthropic.com", **response):
+    """A provider whose service answers with ``content``, cut into pieces of ``size`` bytes."""
+
+    async def pieces():
+        for at in range(0, len(content), size):
+            yield content[at : at + size]
+
+    headers = response.pop("headers", {"content-type": "text/event-stream"})
+    return AnthropicProvider(
+        "key",
+        base_url=base_url,
+        transport=httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, content=pieces(), **response)),
+    )
+
+
+async def events_of(provider, request=None):
+    return [event async for event in provider.stream(request or ask())]
+
+
+async def drain(stream, into):
+    async for event in stream:
+        into.append(event)
+
+
+async def play(*payloads, **options):
+    return await events_of(provider_of(sse(*payloads), **options))
+
+
+def text_of(events):
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+def test_it_is_a_provider():
+    assert isinstance(AnthropicProvider("key"), Provider)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("size", [1, 2, 3, 50, 100_000])
+async def test_text_however_it_is_cut(size):
+    events = await play(
+        *HELLO[:2],
+        delta(0, type="text_delta", text="Grüße, "),
+        {"type": "ping"},
+        delta(0, type="text_delta", text="世界"),
+        stop(0),
+        message_delta(output_tokens=5),
+        MESSAGE_STOP,
+        size=size,
+    )
+    assert text_of(events) == "Grüße, 世界"
+    assert events[-1] == Finish("stop")
+
+
+@pytest.mark.asyncio
+async def test_thinking_with_its_seal_then_redacted_then_text():
+    events = await play(
+        message_start(input_tokens=1),
+        start(0, type="thinking", thinking="", signature=""),
+        delta(0, type="thinking_delta", thinking="Let me "),
+        delta(0, type="thinking_delta", thinking="see."),
+        delta(0, type="signature_delta", signature="EqQB"),
+        stop(0),
+        start(1, type="redacted_thinking", data="EmwK"),
+        stop(1),
+        start(2, type="text", text=""),
+        delta(2, type="text_delta", text="42"),
+        stop(2),
+        message_delta(),
+        MESSAGE_STOP,
+    )
+    kept = [event for event in events if not isinstance(event, UsageUpdate)]
+    assert kept == [
+        ThinkingDelta("Let me "),
+        ThinkingDelta("see."),
+        ThinkingEnd("EqQB"),
+        ThinkingEnd("EmwK", redacted=True),
+        TextDelta("42"),
+        Finish("stop"),
+    ]
+
+
+@pytest.mark.asyncio
+async def test_sealed_thinking_without_text_keeps_its_seal():
+    events = await play(
+        message_start(),
+        start(0, type="thinking", thinking="", signature=""),
+        delta(0, type="signature_delta", signature="S"),
+        stop(0),
+        message_delta(),
+        MESSAGE_STOP,
+    )
+    assert events == [ThinkingEnd("S"), Finish("stop")]
+
+
+@pytest.mark.asyncio
+async def test_parallel_calls():
+    events = await play(
+        message_start(input_tokens=1),
+        start(0, type="text", text=""),
+        delta(0, type="text_delta", text="Both."),
+        stop(0),
+        start(1, type="tool_use", id="toolu_1", name="add", input={}),
+        delta(1, type="input_json_delta", partial_json=""),
+        delta(1, type="input_json_delta", partial_json='{"a": 1, '),
+        delta(1, type="input_json_delta", partial_json='"b": 2}'),
+        stop(1),
+        start(2, type="tool_use", id="toolu_2", name="now", input={}),
+        stop(2),
+        message_delta("tool_use"),
+        MESSAGE_STOP,
+    )
+    assert [event for event in events if not isinstance(event, UsageUpdate)] == [
+        TextDelta("Both."),
+        ToolCallStart(0, "toolu_1", "add"),
+        ToolCallDelta(0, '{"a": 1, '),
+        ToolCallDelta(0, '"b": 2}'),
+        ToolCallEnd(0, "toolu_1", "add", {"a": 1, "b": 2}),
+        ToolCallStart(1, "toolu_2", "now"),
+        ToolCallEnd(1, "toolu_2", "now"),
+        Finish("tool-calls"),
+    ]
+
+
+@pytest.mark.asyncio
+async def test_arguments_that_are_no_object_are_kept_raw():
+    events = await play(
+        message_start(),
+        start(0, type="tool_use", id="t", name="f", input={}),
+        delta(0, type="input_json_delta", partial_json='{"a": '),
+        stop(0),
+        message_delta("max_tokens"),
+        MESSAGE_STOP,
+    )
+    assert events[-2:] == [ToolCallEnd(0, "t", "f", {}, '{"a": '), Finish("length")]
+
+
+@pytest.mark.asyncio
+async def test_arguments_sent_whole_with_the_start_of_a_call():
+    events = await play(
+        message_start(),
+        start(0, type="tool_use", id="t", name="f", input={"a": 1}),
+        stop(0),
+        message_delta("tool_use"),
+        MESSAGE_STOP,
+    )
+    assert ToolCallEnd(0, "t", "f", {"a": 1}) in events
+
+
+@pytest.mark.asyncio
+async def test_usage_is_split_and_replaced_by_newer_totals():
+    events = await play(
+        message_start(input_tokens=10, cache_creation_input_tokens=200, cache_read_input_tokens=3000, output_tokens=1),
+        *HELLO[1:],
+        message_delta(output_tokens=40),
+        MESSAGE_STOP,
+    )
+    usages = [event.usage for event in events if isinstance(event, UsageUpdate)]
+    last = usages[-1]
+    assert (last.input, last.cache_creation, last.cache_read, last.output, last.context) == (10, 200, 3000, 40, 3210)
+    # Sonnet 4.5: $3, $3.75, $0.30 and $15 for a million.
+    assert last.cost == pytest.approx((10 * 3 + 200 * 3.75 + 3000 * 0.3 + 40 * 15) / 1e6)
+    assert usages[0].output == 1
+
+
+@pytest.mark.asyncio
+async def test_usage_may_arrive_at_the_end_only_and_hold_nulls():
+    events = await play(
+        message_start(input_tokens=0),
+        *HELLO[1:],
+        message_delta(input_tokens=12, cache_read_input_tokens=None, output_tokens=3),
+        MESSAGE_STOP,
+    )
+    assert [event.usage for event in events if isinstance(event, UsageUpdate)][-1].input == 12
+
+
+@pytest.mark.asyncio
+async def test_behind_a_proxy_the_cost_is_unknown():
+    events = await play(*HELLO, message_delta(output_tokens=3), MESSAGE_STOP, base_url="https://proxy.example.com")
+    assert all(event.usage.cost is None for event in events if isinstance(event, UsageUpdate))
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("end_turn", "stop"),
+        ("stop_sequence", "stop"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "refusal"),
+        ("pause_turn", "pause"),
+        ("something_new", "other"),
+        ("tool_use", "stop"),
+    ],
+)
+async def test_why_an_answer_without_calls_ended(reason, finish):
+    assert (await play(*HELLO, message_delta(reason), MESSAGE_STOP))[-1] == Finish(finish)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("upto", range(len(HELLO) + 1))
+async def test_a_stream_cut_anywhere_is_an_interruption(upto):
+    got = []
+    with pytest.raises(StreamInterruptedError, match="before its end was announced"):
+        await drain(provider_of(sse(*HELLO[:upto])).stream(ask()), got)
+    assert not any(isinstance(event, Finish) for event in got)
+
+
+@pytest.mark.asyncio
+async def test_an_answer_whose_reason_is_known_is_complete_without_the_last_event():
+    assert (await play(*HELLO, message_delta()))[-1] == Finish("stop")
+
+
+@pytest.mark.asyncio
+async def test_the_last_event_may_lack_its_blank_line():
+    content = sse(*HELLO, message_delta("max_tokens")).removesuffix(b"\n\n")
+    assert (await events_of(provider_of(content)))[-1] == Finish("length")
+
+
+@pytest.mark.asyncio
+async def test_a_connection_that_breaks_after_the_last_word_is_no_failure():
+    async def broken():
+        yield sse(*HELLO, message_delta())
+        raise httpx.ReadError("reset")
+
+    provider = AnthropicProvider("key", transport=httpx.MockTransport(lambda _: httpx.Response(200, content=broken())))
+    assert (await events_of(provider))[-1] == Finish("stop")
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_read_after_the_last_event():
+    async def endless():
+        yield sse(*HELLO, message_delta(), MESSAGE_STOP)
+        raise AssertionError("read on")
+
+    provider = AnthropicProvider("key", transport=httpx.MockTransport(lambda _: httpx.Response(200, content=endless())))
+    assert (await events_of(provider))[-1] == Finish("stop")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("code", "message", "kind"),
+    [
+        ("overloaded_error", "Overloaded", OverloadedError),
+        ("invalid_request_error", "prompt is too long: 9 tokens > 8 maximum", ContextExceededError),
+        ("odd_error", "hm", ProviderError),
+    ],
+)
+async def test_an_error_in_the_stream(code, message, kind):
+    with pytest.raises(kind, match=message):
+        await play(*HELLO, {"type": "error", "error": {"type": code, "message": message}})
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("junk", [b"data: {broken\n\n", b"data: [1]\n\n", b"data: 12\n\n"])
+async def test_a_damaged_piece_is_an_interruption(junk):
+    with pytest.raises(StreamInterruptedError, match=r"not JSON|no JSON object"):
+        await events_of(provider_of(sse(*HELLO) + junk))
+
+
+@pytest.mark.asyncio
+async def test_events_of_unknown_or_odd_form_are_passed_over():
+    odd = [
+        {"type": "brand_new", "x": 1},
+        {"type": "content_block_start", "index": 0},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "citations_delta", "citation": {}}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_stop", "index": 9},
+    ]
+    assert (await play(*odd, message_delta(), MESSAGE_STOP)) == [Finish("stop")]
+
+
+@pytest.mark.asyncio
+async def test_an_answer_in_one_piece():
+    whole = {
+        "type": "message",
+        "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "S"},
+            {"type": "text", "text": "Hello"},
+            {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}},
+        ],
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 4, "output_tokens": 5},
+    }
+    events = await events_of(
+        provider_of(json.dumps(whole).encode(), headers={"content-type": "application/json; charset=utf-8"})
+    )
+    assert [event for event in events if not isinstance(event, UsageUpdate)] == [
+        ThinkingDelta("hm"),
+        ThinkingEnd("S"),
+        TextDelta("Hello"),
+        ToolCallStart(0, "t", "f"),
+        ToolCallDelta(0, '{"a": 1}'),
+        ToolCallEnd(0, "t", "f", {"a": 1}),
+        Finish("tool-calls"),
+    ]
+
+
+@pytest.mark.asyncio
+async def test_an_error_in_one_piece():
+    with pytest.raises(AuthError, match="bad key"):
+        await events_of(
+            provider_of(
+                json.dumps({"type": "error", "error": {"type": "authentication_error", "message": "bad key"}}).encode(),
+                headers={"content-type": "application/json"},
+            )
+        )
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "base_url",
+    ["http://127.0.0.1:8080", "http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1/"],
+)
+@pytest.mark.parametrize("key", ["secret", None])
+async def test_where_and_how_it_asks(base_url, key):
+    seen = []
+
+    def handler(request):
+        seen.append(request)
+        return httpx.Response(200, content=sse(*HELLO, message_delta(), MESSAGE_STOP))
+
+    provider = AnthropicProvider(key, base_url=base_url, transport=httpx.MockTransport(handler))
+    await events_of(provider)
+    await provider.aclose()
+    assert str(seen[0].url) == "http://127.0.0.1:8080/v1/messages"
+    assert seen[0].headers["anthropic-version"] == "2023-06-01"
+    assert seen[0].headers.get("x-api-key") == key
+    assert json.loads(seen[0].content)["stream"] is True
+    assert not provider.capabilities.metered
+
+
+def test_breakpoints_for_the_cache():
+    tools = tuple(ToolSpec(name, "does it", {"type": "object"}) for name in ("a", "b"))
+    body = body_of(user("one", "two"), assistant("yes"), user("three", "four"), system="Be kind.", tools=tools)
+    marked = {"type": "ephemeral"}
+    assert body["system"] == [{"type": "text", "text": "Be kind.", "cache_control": marked}]
+    assert [tool.get("cache_control") for tool in body["tools"]] == [None, marked]
+    assert [[block.get("cache_control") for block in message["content"]] for message in body["messages"]] == [
+        [None, None],
+        [None],
+        [None, marked],
+    ]
+
+
+def test_the_next_request_begins_with_the_same_messages():
+    turns = (user("one"), assistant("yes"), user("two"))
+    first, second = body_of(*turns), body_of(*turns, assistant("no"), user("three"))
+
+    def plain(body):
+        return [
+            {"role": m["role"], "content": [{k: v for k, v in b.items() if k != "cache_control"} for b in m["content"]]}
+            for m in body["messages"]
+        ]
+
+    assert plain(second)[: len(turns)] == plain(first)
+
+
+def test_no_system_prompt_and_no_tools_are_left_out():
+    body = body_of(user("hi"), system="  \n")
+    assert set(body) == {"model", "max_tokens", "stream", "messages"}
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "limit"),
+    [
+        ("claude-sonnet-5-5", None, 32_000),
+        ("claude-sonnet-4-5-20250929", None, 20_000),
+        ("claude-3-5-sonnet-20241022", None, 8192),
+        ("my-own-model", None, 8192),
+        ("claude-sonnet-5-5", 100, 100),
+    ],
+)
+def test_how_much_an_answer_may_hold(model, asked, limit, monkeypatch):
+    monkeypatch.delenv("ZIDANE_CONTEXT_WINDOW", raising=False)
+    assert body_of(model=model, max_tokens=asked)["max_tokens"] == limit
+
+
+def test_images_and_documents():
+    body = body_of(
+        user(
+            "look",
+            ImageBlock("image/png", PNG),
+            DocumentBlock("application/pdf", b"%PDF", "paper.pdf"),
+            DocumentBlock("text/csv", b"a,b", "t.csv"),
+            ImageBlock("image/svg+xml", b"<svg/>", "plot.svg"),
+            AudioBlock("audio/wav", b""),
+        )
+    )
+    _, image, pdf, csv, svg, audio = body["messages"][0]["content"]
+    assert image == {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0K"}}
+    assert pdf["source"]["media_type"] == "application/pdf"
+    assert pdf["title"] == "paper.pdf"
+    assert csv["source"] == {"type": "text", "media_type": "text/plain", "data": "a,b"}
+    assert "plot.svg" in svg["text"]
+    assert "audio" in audio["text"]
+
+
+def test_results_hold_images_and_errors_and_stand_first():
+    result = ToolResultBlock("c1", (TextBlock("done"), ImageBlock("image/png", PNG)), is_error=True)
+    body = body_of(
+        user("go"),
+        assistant(ToolCallBlock("c1", "f", {"a": 1}), ToolCallBlock("c2", "g")),
+        user("and then", result, ToolResultBlock("c2")),
+    )
+    first, second, text = body["messages"][2]["content"]
+    assert (first["tool_use_id"], first["is_error"]) == ("c1", True)
+    assert [part["type"] for part in first["content"]] == ["text", "image"]
+    assert second["content"] == [{"type": "text", "text": "(no output)"}]
+    assert "is_error" not in second
+    assert text["text"] == "and then"
+
+
+def test_only_own_sealed_reasoning_is_replayed():
+    own = ThinkingBlock("mine", "sig", "anthropic")
+    hidden = ThinkingBlock("", "data", "anthropic", redacted=True)
+    old = ThinkingBlock("", "data2", None, redacted=True)
+    foreign = (
+        ThinkingBlock("no seal", None, "anthropic"),
+        ThinkingBlock("theirs", "sig", "openai"),
+        ThinkingBlock("whose?", "sig"),
+    )
+    body = body_of(user("hi"), assistant(own, hidden, old, *foreign, "answer"), user("go on"))
+    assert body["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "mine", "signature": "sig"},
+        {"type": "redacted_thinking", "data": "data"},
+        {"type": "redacted_thinking", "data": "data2"},
+        {"type": "text", "text": "answer"},
+    ]
+
+
+def test_what_is_empty_or_only_for_people_is_not_sent_and_roles_still_alternate():
+    body = body_of(
+        user("hi"), user(CommandBlock("help")), assistant(ThinkingBlock("foreign", None, "openai")), user("  ", "more")
+    )
+    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert [block["text"] for block in body["messages"][0]["content"]] == ["hi", "more"]
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "fields"),
+    [
+        ("claude-sonnet-5-5", "off", {}),
+        ("claude-opus-5", "off", {"thinking": {"type": "disabled"}}),
+        ("claude-haiku-5-5", "off", {"thinking": {"type": "disabled"}}),
+        ("claude-opus-5-5", "off", {}),
+        ("claude-opus-5-5", "adaptive", {"thinking": {"type": "adaptive", "display": "summarized"}}),
+        (
+            "claude-opus-5-5",
+            "xhigh",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "xhigh"}},
+        ),
+        (
+            "claude-sonnet-5-5",
+            "minimal",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "low"}},
+        ),
+        (
+            "claude-sonnet-4-6",
+            "max",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "high"}},
+        ),
+        (
+            "claude-opus-4-6",
+            "max",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "max"}},
+        ),
+        ("claude-sonnet-4-5", "medium", {"thinking": {"type": "enabled", "budget_tokens": 10_000}}),
+        ("claude-sonnet-4-5", "max", {"thinking": {"type": "enabled", "budget_tokens": 18_976}}),
+        ("claude-3-5-sonnet-latest", "high", {}),
+        ("my-own-model", "low", {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
+    ],
+)
+def test_asking_for_reasoning(model, level, fields):
+    body = body_of(model=model, thinking=level)
+    assert {name: body[name] for name in ("thinking", "output_config") if name in body} == fields
+
+
+def test_a_budget_always_leaves_room_for_the_answer():
+    assert "thinking" not in body_of(max_tokens=2000, thinking="high")
+    assert body_of(max_tokens=3000, thinking="high")["thinking"]["budget_tokens"] == 1976
+
+
+def test_a_model_with_a_budget_does_not_think_on_a_call_made_without_thinking():
+    bare = (user("go"), assistant(ToolCallBlock("c", "f")), user(ToolResultBlock("c", (TextBlock("x"),))))
+    thought = (user("go"), assistant(ThinkingBlock("t", "s", "anthropic"), ToolCallBlock("c", "f")), bare[2])
+    assert "thinking" not in body_of(*bare, thinking="high")
+    assert "thinking" in body_of(*thought, thinking="high")
+    assert "thinking" in body_of(*bare, thinking="high", model="claude-sonnet-5-5")
+
+
+# --- refused reasoning ----------------------------------------------------------------------------
+
+SEALED = (user("hi"), assistant(ThinkingBlock("t", "old", "anthropic"), "yes"), user("more"))
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "message",
+    [
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+        "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+    ],
+)
+async def test_refused_reasoning_costs_the_reasoning_not_the_conversation(message):
+    sent = []
+
+    def handler(request):
+        sent.append(json.loads(request.content))
+        if "old" in request.content.decode():
+            return httpx.Response(
+                400, json={"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+            )
+        return httpx.Response(200, content=sse(*HELLO, message_delta(), MESSAGE_STOP))
+
+    provider = AnthropicProvider("key", transport=httpx.MockTransport(handler))
+    assert text_of(await events_of(provider, ask(*SEALED))) == "Hello"
+    assert len(sent) == 2
+    later = ask(*SEALED, assistant(ThinkingBlock("t2", "new", "anthropic"), "Hello"), user("and?"))
+    await events_of(provider, later)
+    assert len(sent) == 3, "what was refused once is not sent again"
+    assert "new" in json.dumps(sent[2])
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("turns", "message"),
+    [(SEALED, "messages: roles must alternate"), ((user("hi"),), "Invalid `signature` in `thinking` block")],
+)
+async def test_other_refusals_are_not_tried_again(turns, message):
+    sent = []
+
+    def handler(request):
+        sent.append(request)
+        return httpx.Response(
+            400, json={"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+        )
+
+    with pytest.raises(BadRequestError):
+        await events_of(AnthropicProvider("key", transport=httpx.MockTransport(handler)), ask(*turns))
+    assert len(sent) == 1
+
+
+@pytest.mark.asyncio
+async def test_an_unpriced_model_costs_an_unknown_amount():
+    events = await events_of(
+        provider_of(sse(*HELLO, message_delta(output_tokens=4), MESSAGE_STOP)), ask(model="claude-nova-7")
+    )
+    assert [event.usage for event in events if isinstance(event, UsageUpdate)][-1] == Usage(input=10, output=4)

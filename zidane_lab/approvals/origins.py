@@ -1,0 +1,352 @@
+"""What expressions of a piece of code can stand for, whatever order its statements run in.
+
+Every expression gets a set of *origins*, dotted texts such as ``os.path.join``, ``pandas.read_csv()`` (a
+result), ``pandas.read_csv()['']`` (a part picked by a text) or ``df.rename`` (nothing known of ``df``). All
+assignments to a name count, so a name that might be ``os`` somewhere is treated as ``os`` everywhere, unless
+it certainly means something else by then. Too intricate code raises :class:`TooIntricateError`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
+
+from zidane_lab.approvals.rules import CONVENTIONAL
+from zidane_lab.errors import ZidaneError
+
+__all__ = ["Names", "TooIntricateError"]
+
+_MOST_STEPS: Final = 200_000
+_MOST_ORIGINS: Final = 64
+_MOST_TEXT: Final = 4_000
+
+Literal_: TypeAlias = ast.List | ast.Tuple | ast.Set
+
+
+class TooIntricateError(ZidaneError):
+    """The code cannot be followed with reasonable effort."""
+
+    code = "too_intricate"
+    default_hint = "Write it in simpler steps."
+
+
+class Names:
+    """The names of one piece of code.
+
+    Parameters
+    ----------
+    tree
+        The parsed code.
+    known
+        What names outside the code stand for (``{"sp": "subprocess", "df": "pandas.DataFrame()"}``).
+    """
+
+    def __init__(self, tree: ast.Module, known: Mapping[str, str]) -> None:
+        self._known = known
+        self._imports: dict[str, set[str]] = defaultdict(set)
+        self._values: dict[str, list[ast.expr | None]] = defaultdict(list)
+        self._items: dict[str, list[ast.expr]] = defaultdict(list)
+        self._certain: dict[str, int] = {}
+        self._active: set[str] = set()
+        self._steps = 0
+        self.include(tree)
+        deleted = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Del)}
+        for statement in tree.body:
+            for name in _bound_by(statement):
+                if name not in deleted:
+                    self._certain.setdefault(name, statement.end_lineno or statement.lineno)
+
+    # --- collecting ---------------------------------------------------------------------------------
+
+    def include(self, tree: ast.AST) -> None:
+        """Count the bindings of ``tree`` in, too (code found inside a text, say)."""
+        for node in ast.walk(tree):
+            self._collect(node)
+
+    def _collect(self, node: ast.AST) -> None:
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    self._imports[alias.asname or alias.name.split(".")[0]].add(
+                        alias.name if alias.asname else alias.name.split(".")[0]
+                    )
+            case ast.ImportFrom():
+                for alias in node.names:
+                    self._imports[alias.asname or alias.name].add(f"{'.' * node.level}{node.module or ''}.{alias.name}")
+            case ast.Assign():
+                for target in node.targets:
+                    self._bind(target, node.value)
+            case ast.AnnAssign() | ast.NamedExpr():
+                self._bind(node.target, node.value)
+            case ast.AugAssign():
+                self._bind(node.target, None)
+            case ast.For() | ast.AsyncFor() | ast.comprehension():
+                if isinstance(node.target, ast.Name):
+                    self._items[node.target.id].append(node.iter)
+                else:
+                    self._bind(node.target, None)
+            case ast.withitem() if node.optional_vars is not None:
+                self._bind(node.optional_vars, node.context_expr)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self._values[node.name].append(None)
+            case ast.arguments():
+                plain = [*node.posonlyargs, *node.args]
+                defaults: list[ast.expr | None] = [None] * (len(plain) - len(node.defaults)) + list(node.defaults)
+                for argument, default in zip([*plain, *node.kwonlyargs], [*defaults, *node.kw_defaults], strict=True):
+                    self._values[argument.arg] += [None, default]
+                for extra in (node.vararg, node.kwarg):
+                    if extra is not None:
+                        self._values[extra.arg].append(None)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                self._values[name].append(None)
+            case ast.MatchMapping(rest=str(name)):
+                self._values[name].append(None)
+
+    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
+        if isinstance(target, ast.Name):
+            self._values[target.id].append(value)
+        elif isinstance(target, ast.Starred):
+            self._bind(target.value, None)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            pairs = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+            spread = any(isinstance(each, ast.Starred) for each in target.elts)
+            for index, each in enumerate(target.elts):
+                matched = (
+                    value.elts[index] if pairs and not spread and isinstance(value, (ast.Tuple, ast.List)) else None
+                )
+                self._bind(each, matched)
+
+    def is_certain(self, node: ast.Name) -> bool:
+        """Whether the name has surely been bound by this code before it is used here."""
+        return self._certain.get(node.id, node.lineno) < node.lineno
+
+    def is_bound(self, name: str) -> bool:
+        """Whether this code binds the name anywhere."""
+        return name in self._imports or name in self._values or name in self._items
+
+    def imports_root(self, root: str) -> bool:
+        """Whether this code imports a module of that name."""
+        return any(each.split(".")[0] == root for found in self._imports.values() for each in found)
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise TooIntricateError("The code is too intricate to judge.")
+
+    # --- origins ------------------------------------------------------------------------------------
+
+    def origins(self, node: ast.expr | None) -> frozenset[str]:
+        """Return what the expression can stand for; empty where nothing is known of it."""
+        self._step()
+        found = self._origins(node)
+        if len(found) > _MOST_ORIGINS or any(len(each) > _MOST_TEXT for each in found):
+            raise TooIntricateError("The code is too intricate to judge.")
+        return frozenset(found)
+
+    def _origins(self, node: ast.expr | None) -> Iterable[str] | set[str]:
+        match node:
+            case ast.Name():
+                return self._name(node)
+            case ast.Attribute():
+                return {f"{each}.{node.attr}" for each in self.origins(node.value)}
+            case ast.Call():
+                return self._call(node)
+            case ast.Subscript():
+                return self._part(node)
+            case ast.IfExp():
+                return self.origins(node.body) | self.origins(node.orelse)
+            case ast.BoolOp():
+                return frozenset().union(*(self.origins(each) for each in node.values))
+            case ast.NamedExpr() | ast.Await() | ast.Starred():
+                return self.origins(node.value)
+            case ast.BinOp(op=ast.Div()):  # a path is joined by `/`
+                return self.origins(node.left)
+            case ast.JoinedStr() | ast.Constant(value=str()):
+                return {"str()"}
+            case ast.List() | ast.Tuple() | ast.Set() | ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
+                return {"list()"}
+            case ast.Dict() | ast.DictComp():
+                return {"dict()"}
+        return set()
+
+    def _name(self, node: ast.Name) -> set[str]:
+        name = node.id
+        if name in self._active:  # a name that depends on itself adds nothing new
+            return set()
+        self._active.add(name)
+        try:
+            found = set(self._imports.get(name, ()))
+            for value in self._values.get(name, ()):
+                found |= self.origins(value)
+            for iterable in self._items.get(name, ()):
+                elements = self._elements(iterable)
+                if elements is None:
+                    found |= {f"{each}[]" for each in self.origins(iterable)}
+                else:
+                    found |= frozenset().union(*(self.origins(each) for each in elements))
+        finally:
+            self._active.discard(name)
+        if not self.is_certain(node):
+            found.add(self._known.get(name) or CONVENTIONAL.get(name) or name)
+        return found
+
+    def _call(self, node: ast.Call) -> set[str]:
+        functions = self.origins(node.func)
+        found: set[str] = set()
+        for function in functions:
+            if function in {"getattr", "builtins.getattr"} and len(node.args) > 1:
+                names = self.texts(node.args[1]) or ()
+                found |= {f"{each}.{name}" for each in self.origins(node.args[0]) for name in names}
+            elif function in {"__import__", "importlib.import_module", "builtins.__import__"} and node.args:
+                found |= set(self.texts(node.args[0]) or ())
+            elif function == "functools.partial" and node.args:
+                found |= self.origins(node.args[0])
+            else:
+                found.add(f"{function}()")
+        return found
+
+    def _part(self, node: ast.Subscript) -> set[str]:
+        keys = self.texts(node.slice)
+        elements = self._elements(node.value)
+        if elements is not None:
+            return set().union(*(self.origins(each) for each in elements))
+        if isinstance(node.value, ast.Dict):
+            return set().union(*(self.origins(each) for each in node.value.values))
+        found: set[str] = set()
+        by_text = keys is not None or (
+            isinstance(node.slice, ast.List) and all(self.texts(each) is not None for each in node.slice.elts)
+        )
+        for each in self.origins(node.value):
+            if keys and each in {"globals()", "locals()", "vars()", "sys.modules", "get_ipython().user_ns"}:
+                found |= keys
+            found.add(f"{each}['']" if by_text else f"{each}[]")
+        return found
+
+    def _elements(self, node: ast.expr) -> list[ast.expr] | None:
+        """Return the elements of a literal list, tuple or set, also through a name bound to one."""
+        if isinstance(node, Literal_):
+            return node.elts
+        if isinstance(node, ast.Name) and node.id not in self._items and node.id not in self._imports:
+            values = self._values.get(node.id, [])
+            if len(values) == 1 and isinstance(values[0], Literal_):
+                return values[0].elts
+        return None
+
+    # --- texts --------------------------------------------------------------------------------------
+
+    def texts(self, node: ast.expr | None) -> frozenset[str] | None:
+        """Return every text the expression can be, or ``None`` when that is not certain."""
+        self._step()
+        match node:
+            case ast.Constant(value=str(value)):
+                return frozenset({value})
+            case ast.Name() if node.id not in self._active:
+                return self._name_texts(node)
+            case ast.IfExp():
+                return _both(self.texts(node.body), self.texts(node.orelse))
+            case ast.NamedExpr():
+                return self.texts(node.value)
+            case ast.BinOp(op=ast.Add()):
+                return _joined([self.texts(node.left), self.texts(node.right)])
+            case ast.JoinedStr():
+                plain = [
+                    self.texts(each.value)
+                    if isinstance(each, ast.FormattedValue) and each.format_spec is None
+                    else self.texts(each)
+                    for each in node.values
+                ]
+                return _joined(plain)
+        return None
+
+    def _name_texts(self, node: ast.Name) -> frozenset[str] | None:
+        if node.id in self._imports or not self.is_bound(node.id):
+            return None
+        sources: list[ast.expr | None] = list(self._values.get(node.id, ()))
+        for iterable in self._items.get(node.id, ()):
+            sources += self._elements(iterable) or [None]
+        if not sources or not (self.is_certain(node) or node.id in self._items):
+            return None
+        self._active.add(node.id)
+        try:
+            found: frozenset[str] | None = frozenset()
+            for source in sources:
+                found = _both(found, self.texts(source))
+            return found
+        finally:
+            self._active.discard(node.id)
+
+    def beginnings(self, node: ast.expr | None) -> frozenset[str]:
+        """Return the texts the expression is known to begin with (possibly the whole of it)."""
+        self._step()
+        whole = self.texts(node)
+        if whole is not None:
+            return whole
+        match node:
+            case ast.JoinedStr() if node.values:
+                first = node.values[0]
+                return self.beginnings(first.value if isinstance(first, ast.FormattedValue) else first)
+            case ast.BinOp(op=ast.Add() | ast.Mod()):
+                return self.beginnings(node.left)
+            case ast.IfExp():
+                return self.beginnings(node.body) | self.beginnings(node.orelse)
+            case ast.Call(func=ast.Attribute(attr="format" | "join" | "strip" | "replace", value=value)):
+                return self.beginnings(value)
+            case ast.List() | ast.Tuple() | ast.Set():
+                return frozenset().union(*(self.beginnings(each) for each in node.elts))
+            case ast.Dict():
+                return frozenset().union(*(self.beginnings(each) for each in node.values))
+            case ast.Name() if node.id not in self._active:
+                self._active.add(node.id)
+                try:
+                    sources = [*self._values.get(node.id, ()), *self._items.get(node.id, ())]
+                    found = frozenset().union(*(self.beginnings(each) for each in sources))
+                finally:
+                    self._active.discard(node.id)
+                known = self._known.get(node.id, "")
+                return found | {known} if "://" in known else found
+        return frozenset()
+
+
+def _both(left: frozenset[str] | None, right: frozenset[str] | None) -> frozenset[str] | None:
+    return None if left is None or right is None else left | right
+
+
+def _joined(parts: list[frozenset[str] | None]) -> frozenset[str] | None:
+    found = {""}
+    for part in parts:
+        if part is None:
+            return None
+        found = {left + right for left in found for right in part}
+        if len(found) > _MOST_ORIGINS or any(len(each) > _MOST_TEXT for each in found):
+            return None
+    return frozenset(found)
+
+
+def _bound_by(statement: ast.stmt) -> list[str]:
+    """Names that a statement at the top of the code binds for certain."""
+    targets: list[ast.expr] = []
+    match statement:
+        case ast.Assign():
+            targets = list(statement.targets)
+        case ast.AnnAssign() if statement.value is not None:
+            targets = [statement.target]
+        case ast.With() | ast.AsyncWith():
+            targets = [item.optional_vars for item in statement.items if item.optional_vars is not None]
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return [statement.name]
+        case ast.Import():
+            return [alias.asname or alias.name.split(".")[0] for alias in statement.names]
+        case ast.ImportFrom():
+            return [alias.asname or alias.name for alias in statement.names]
+    found: list[str] = []
+    while targets:
+        target = targets.pop()
+        if isinstance(target, ast.Name):
+            found.append(target.id)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            targets.extend(target.elts)
+        elif isinstance(target, ast.Starred):
+            targets.append(target.value)
+    return found

@@ -1,0 +1,117 @@
+"""File names that commonly hold secrets: keys, passwords, tokens, other programs' credentials.
+
+A name is only a hint, so a match means "ask", never "refuse".
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from typing import Final
+
+__all__ = ["looks_secret", "secret_name"]
+
+_NAMES: Final = (
+    ".bash_history",
+    ".boto",
+    ".dockercfg",
+    ".env",
+    ".env.*",
+    ".envrc",
+    ".git-credentials",
+    ".htpasswd",
+    ".my.cnf",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".s3cfg",
+    ".terraformrc",
+    ".vault-token",
+    ".zsh_history",
+    "*.env",
+    "*.jks",
+    "*.kdbx",
+    "*.key",
+    "*.keystore",
+    "*.p12",
+    "*.pem",
+    "*.pfx",
+    "*.ppk",
+    "*.tfstate",
+    "*credentials*.json",
+    "*service[-_]account*.json",
+    "_netrc",
+    "client_secret*.json",
+    "cookies.sqlite",
+    "gshadow*",
+    "htpasswd",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+    "jpserver-*.json",
+    "kaggle.json",
+    "kernel-*.json",
+    "key3.db",
+    "key4.db",
+    "kubeconfig",
+    "logins.json",
+    "nbserver-*.json",
+    "secret.*",
+    "secrets.*",
+    "shadow",
+    "shadow-",
+    "sudoers",
+    "token.json",
+    "tokens.json",
+    "wallet.dat",
+)
+"""Last part of a path. ``kernel-*.json`` and ``jpserver-*.json`` hold the keys of running kernels and servers."""
+
+_HARMLESS: Final = (".env.dist", ".env.example", ".env.sample", ".env.template", "*.py", "*.ipynb", "*.md")
+
+_PATHS: Final = (
+    "*/.aws/*",
+    "*/.azure/*",
+    "*/.cache/huggingface/*token*",
+    "*/.config/gcloud/*",
+    "*/.config/gh/*",
+    "*/.docker/config.json",
+    "*/.gem/credentials",
+    "*/.gnupg/*",
+    "*/.huggingface/*",
+    "*/.kube/*",
+    "*/.password-store/*",
+    "*/.ssh/*",
+    "*/proc/*/environ",
+    "*/proc/*/mem",
+    "*/run/secrets/*",
+)
+_PUBLIC: Final = ("*.pub", "*/.ssh/known_hosts", "*/.ssh/config")
+
+
+def looks_secret(path: str | os.PathLike[str]) -> bool:
+    """Whether the name of a file, or of what it links to, commonly belongs to secrets."""
+    written = os.path.expanduser(os.fspath(path))  # noqa: PTH111 - text in, text out; nothing has to exist
+    try:
+        resolved = os.path.realpath(written)
+    except (OSError, ValueError):
+        resolved = written
+    return secret_name(written) or secret_name(resolved)
+
+
+def secret_name(path: str) -> bool:
+    """Whether the text of a path alone looks like a secret's; nothing is looked up on disk."""
+    text = path.replace("\\", "/").lower()
+    name = text.rstrip("/").rpartition("/")[2]
+    rooted = f"/{text.lstrip('/')}"
+    if _any(_PUBLIC, rooted) or _any(_HARMLESS, name):
+        return False
+    return _any(_NAMES, name) or _any(_PATHS, rooted)
+
+
+def _any(patterns: tuple[str, ...], text: str) -> bool:
+    return any(fnmatch.fnmatchcase(text, pattern) for pattern in patterns)

@@ -1,0 +1,262 @@
+"""Anthropic's Messages API, streamed.
+
+Works with Anthropic itself and with every server that speaks its format (llama.cpp, gateways).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from zidane_lab.errors import BadRequestError
+from zidane_lab.events import FinishReason
+from zidane_lab.providers.anthropic_request import build_request, signatures
+from zidane_lab.providers.base import (
+    Capabilities,
+    Finish,
+    Request,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+    UsageUpdate,
+)
+from zidane_lab.providers.catalog import cost_of
+from zidane_lab.providers.exchange import exchange, mapping
+from zidane_lab.providers.failures import classify
+from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
+from zidane_lab.providers.payload import encode_body, parse_arguments
+from zidane_lab.turns import Usage, new_id
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["BASE_URL", "DEFAULT_MODEL", "AnthropicProvider", "MessagesDecoder"]
+
+BASE_URL: Final = "https://api.anthropic.com"
+DEFAULT_MODEL: Final = "claude-sonnet-5-5"
+API_VERSION: Final = "2023-06-01"
+
+_FINISH: Final[Mapping[str, FinishReason]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool-calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+    "pause_turn": "pause",
+}
+
+
+class AnthropicProvider:
+    """Answers from Anthropic's Messages API.
+
+    Parameters
+    ----------
+    api_key
+        Sent as ``x-api-key``; ``None`` sends none (local servers).
+    base_url
+        Where the service is, with or without a final ``/v1``.
+    idle
+        Seconds of silence after which an answer is given up.
+    transport
+        An httpx transport to use instead of the network.
+    """
+
+    name = "anthropic"
+    default_model = DEFAULT_MODEL
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str = BASE_URL,
+        idle: float = IDLE_SECONDS,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._key = api_key
+        self._base_url = base_url.rstrip("/").removesuffix("/v1")
+        self._http = HttpClient(self.name, secrets=(api_key or "",), idle=idle, transport=transport)
+        self._refused: set[str] = set()
+        self.capabilities = Capabilities(thinking=True, metered=not is_local(base_url))
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
+        """Ask and stream the answer; see :class:`~zidane_lab.providers.base.Provider`.
+
+        Reasoning is sealed to the model and the conversation that produced it. After a compaction or a change
+        of model the service may refuse the seal; the request is then sent once more without that reasoning,
+        which stays left out from then on.
+        """
+        try:
+            async with aclosing(self._ask(request)) as events:
+                async for event in events:
+                    yield event
+        except BadRequestError as error:
+            replayed = signatures(request, self.name) - self._refused
+            if not (replayed and _refuses_reasoning(error)):
+                raise
+            self._refused |= replayed
+        else:
+            return
+        async with aclosing(self._ask(request)) as events:
+            async for event in events:
+                yield event
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        await self._http.aclose()
+
+    async def _ask(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
+        body = build_request(request, producer=self.name, base_url=self._base_url, refused=self._refused)
+        headers = {"anthropic-version": API_VERSION}
+        if self._key:
+            headers["x-api-key"] = self._key
+        reply = self._http.post(
+            f"{self._base_url}/v1/messages", headers=headers, content=encode_body(body, provider=self.name)
+        )
+        async with aclosing(exchange(reply, MessagesDecoder(self.name))) as events:
+            async for event in events:
+                if isinstance(event, UsageUpdate):
+                    cost = cost_of(self.name, request.model, event.usage, base_url=self._base_url)
+                    yield UsageUpdate(replace(event.usage, cost=cost))
+                else:
+                    yield event
+
+
+def _refuses_reasoning(error: BadRequestError) -> bool:
+    """Whether the service refused replayed reasoning: a wrong seal, another conversation, an edited block."""
+    text = error.message.lower()
+    return "thinking" in text and any(word in text for word in ("signature", "cannot be modified", "bound to"))
+
+
+class MessagesDecoder:
+    """Understands the events of one answer; see :class:`~zidane_lab.providers.exchange.Decoder`."""
+
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+        self.is_complete = False
+        self.is_over = False
+        self._counts: dict[str, int] = {}
+        self._reason: str | None = None
+        self._calls = 0
+        self._block: dict[str, Any] = {}
+        self._json: list[str] = []
+
+    def feed(self, payload: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """Take one event's payload.
+
+        Raises
+        ------
+        ProviderError
+            The service reported an error in the stream.
+        """
+        match payload.get("type"):
+            case "message_start":
+                yield from self._usage(mapping(mapping(payload.get("message")).get("usage")))
+            case "content_block_start":
+                yield from self._start(mapping(payload.get("content_block")))
+            case "content_block_delta":
+                yield from self._delta(mapping(payload.get("delta")))
+            case "content_block_stop":
+                yield from self._stop()
+            case "message_delta":
+                self._reason = mapping(payload.get("delta")).get("stop_reason") or self._reason
+                # Nothing of the content follows; a server that forgets `message_stop` has still said it all.
+                self.is_complete = self._reason is not None
+                yield from self._usage(mapping(payload.get("usage")))
+            case "message_stop":
+                self.is_complete = self.is_over = True
+            case "error":
+                raise classify(provider=self.provider, status=None, body=payload)
+            case _:
+                # `ping`, and kinds of event that newer versions add: the service asks clients to ignore them.
+                return
+
+    def feed_whole(self, payload: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """Take an answer that came in one piece, from a server that does not stream."""
+        if payload.get("type") == "error" or "error" in payload:
+            raise classify(provider=self.provider, status=None, body=payload)
+        yield from self._usage(mapping(payload.get("usage")))
+        content = payload.get("content")
+        for block in content if isinstance(content, list) else ():
+            yield from self._start(mapping(block))
+            yield from self._stop()
+        self._reason = payload.get("stop_reason")
+        self.is_complete = isinstance(content, list)
+
+    def finish(self) -> Iterator[StreamEvent]:
+        """Say why the answer ended."""
+        reason = _FINISH.get(self._reason or "", "other")
+        if reason in {"stop", "other"} and self._calls:
+            reason = "tool-calls"
+        elif reason == "tool-calls" and not self._calls:
+            reason = "stop"
+        yield Finish(reason)
+
+    def _start(self, block: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        self._block = dict(block)
+        self._json = []
+        match block.get("type"):
+            case "text" if block.get("text"):
+                yield TextDelta(str(block["text"]))
+            case "thinking" if block.get("thinking"):
+                yield ThinkingDelta(str(block["thinking"]))
+            case "tool_use":
+                self._block["id"] = str(block.get("id") or new_id("call"))
+                yield ToolCallStart(self._calls, self._block["id"], str(block.get("name", "")))
+            case _:
+                return
+
+    def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        match delta.get("type"):
+            case "text_delta" if delta.get("text"):
+                yield TextDelta(str(delta["text"]))
+            case "thinking_delta" if delta.get("thinking"):
+                yield ThinkingDelta(str(delta["thinking"]))
+            case "signature_delta":
+                self._block["signature"] = delta.get("signature")
+            case "input_json_delta" if delta.get("partial_json"):
+                self._json.append(str(delta["partial_json"]))
+                yield ToolCallDelta(self._calls, self._json[-1])
+            case _:
+                return
+
+    def _stop(self) -> Iterator[StreamEvent]:
+        block, self._block = self._block, {}
+        match block.get("type"):
+            case "thinking":
+                yield ThinkingEnd(block.get("signature") or None)
+            case "redacted_thinking":
+                yield ThinkingEnd(block.get("data") or None, redacted=True)
+            case "tool_use":
+                given = block.get("input")
+                if not self._json and given:
+                    # Some servers send the arguments whole, at the start of the block.
+                    self._json = [json.dumps(given, ensure_ascii=False)]
+                    yield ToolCallDelta(self._calls, self._json[0])
+                arguments, raw = parse_arguments("".join(self._json))
+                yield ToolCallEnd(self._calls, block["id"], str(block.get("name", "")), arguments, raw)
+                self._calls += 1
+            case _:
+                return
+
+    def _usage(self, raw: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        """Update the running totals: each number replaces the one before, a missing one keeps it."""
+        fresh = {name: count for name, count in raw.items() if isinstance(count, int) and count >= 0}
+        if not fresh:
+            return
+        self._counts |= fresh
+        yield UsageUpdate(
+            Usage(
+                input=self._counts.get("input_tokens", 0),
+                output=self._counts.get("output_tokens", 0),
+                cache_read=self._counts.get("cache_read_input_tokens", 0),
+                cache_creation=self._counts.get("cache_creation_input_tokens", 0),
+            )
+        )

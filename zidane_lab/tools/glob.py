@@ -1,0 +1,151 @@
+"""The ``glob`` tool: files by pattern, the newest first, bounded and without ignored files."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import itertools
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Final
+
+from zidane_lab.errors import ToolError
+from zidane_lab.tools.base import Tool, ToolContext
+from zidane_lab.tools.ignore import wildcard_regex
+from zidane_lab.tools.paths import existing, show_name
+from zidane_lab.tools.walk import Entry, Walk
+
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "expand_braces", "glob", "glob_tool"]
+
+DEFAULT_LIMIT: Final = 200
+MAX_LIMIT: Final = 2_000
+_MOST_ALTERNATIVES: Final = 256
+_SPECIAL: Final = re.compile(r"[*?\[{\\]")
+
+
+@functools.cache
+def glob_tool() -> Tool:
+    """Return the tool."""
+    from zidane_lab.tools.decorator import tool
+
+    return tool(tier="read", concurrency="shared")(glob)
+
+
+def glob(
+    context: ToolContext,
+    pattern: Annotated[str, "Such as `*.csv`, `src/**/*.py`, `data/{raw,clean}/*.parquet`; ends in `/` for folders."],
+    path: Annotated[str, "The folder to look in."] = ".",
+    limit: Annotated[int, f"Most files to list, at most {MAX_LIMIT}."] = DEFAULT_LIMIT,
+    ignored: Annotated[bool, "Also look into what .gitignore, .git, .venv, node_modules and the like hide."] = False,
+) -> str:
+    """Find files whose path matches a pattern, the newest first. `*` stays within a folder, `**` spans folders.
+
+    Raises
+    ------
+    ToolError
+        The folder does not exist, or the pattern has too many alternatives.
+    """
+    base, rest = _split(pattern.strip(), path)
+    folder, status = existing(base, context.cwd)
+    if not stat.S_ISDIR(status.st_mode):
+        raise ToolError(f"{folder} is a file.", hint="Give a folder as `path`.")
+    limit = min(max(1, limit), MAX_LIMIT)
+    want_folders = rest.endswith("/")
+    alternatives = [each.strip("/") for each in expand_braces(rest)]
+    depth = None if any("**" in each for each in alternatives) else max(each.count("/") for each in alternatives) + 1
+    regexes = [regex for each in alternatives if (regex := wildcard_regex(os.fsencode(each))) is not None]
+    walk = Walk(folder.resolve(), depth=depth, ignored=ignored)
+    found = _matching(walk, regexes, want_folders=want_folders)
+    total = len(found)
+    newest = heapq.nsmallest(limit, found)
+    notes = walk.notes()
+    if total > limit:
+        notes.insert(0, f"{total - limit:,} older ones left out; narrow the pattern, or raise `limit`")
+    if not total:
+        advice = "" if "/" in rest or want_folders else f"; `**/{rest}` looks in its folders too"
+        notes.insert(0, f"nothing in {show_name(str(folder))} matches {rest!r}{advice}")
+    head = [show_name(str(walk.root))] if total else []
+    return "\n".join([*head, *(entry.describe() for *_, entry in newest), *(f"[{note}]" for note in notes)])
+
+
+def _matching(
+    walk: Walk, regexes: Iterable[re.Pattern[bytes]], *, want_folders: bool
+) -> list[tuple[float, str, Entry]]:
+    """Return what matches with its age as a sort key (the name breaks ties)."""
+    found = []
+    for entry in walk:
+        if entry.is_folder == want_folders and any(regex.fullmatch(os.fsencode(entry.name)) for regex in regexes):
+            try:
+                changed = entry.path.stat(follow_symlinks=False).st_mtime
+            except OSError:
+                changed = 0.0
+            found.append((-changed, entry.name, entry))
+    return found
+
+
+def _split(pattern: str, path: str) -> tuple[str, str]:
+    """Move the folders that a pattern spells out into the base, so that only what can match is walked."""
+    if not pattern:
+        raise ToolError("The pattern is empty.", hint="Use `*` for the files of a folder, `**/*` for all below it.")
+    parts = pattern.split("/")
+    fixed = 0
+    while fixed < len(parts) - 1 and not _SPECIAL.search(parts[fixed]):
+        fixed += 1
+    if fixed == len(parts) - 1 and not parts[-1] and fixed:  # `data/`: the last folder is what is looked for
+        fixed -= 1
+    base = "/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else "")
+    rest = "/".join(parts[fixed:])
+    return (str(Path(path, base)) if not base.startswith("~") else base) if base else path, rest
+
+
+def expand_braces(pattern: str) -> list[str]:
+    r"""Expand ``{a,b}``, nested or not; a brace without a comma, or escaped by a backslash, stays as it is.
+
+    Raises
+    ------
+    ToolError
+        There are more than 256 alternatives.
+    """
+    done: list[str] = []
+    todo = [pattern]
+    while todo:
+        text = todo.pop()
+        found = _first_group(text)
+        if found is None:
+            done.append(text)
+        else:
+            start, end, options = found
+            todo.extend(text[:start] + option + text[end:] for option in reversed(options))
+        if len(done) + len(todo) > _MOST_ALTERNATIVES:
+            raise ToolError(
+                f"The pattern has more than {_MOST_ALTERNATIVES} alternatives.", hint="Use fewer `{a,b}` groups."
+            )
+    return list(dict.fromkeys(done))
+
+
+def _first_group(text: str) -> tuple[int, int, list[str]] | None:
+    """Find the first brace group with a comma: where it starts and ends, and its options."""
+    opened: list[tuple[int, list[int]]] = []
+    best: tuple[int, int, list[int]] | None = None
+    index = 0
+    while index < len(text):
+        char = text[index]
+        if char == "\\":
+            index += 1
+        elif char == "{":
+            opened.append((index, []))
+        elif char == "," and opened:
+            opened[-1][1].append(index)
+        elif char == "}" and opened:
+            start, commas = opened.pop()
+            if commas and (best is None or start < best[0]):
+                best = (start, index, commas)
+        index += 1
+    if best is None:
+        return None
+    start, end, commas = best
+    cuts = [start, *commas, end]
+    return start, end + 1, [text[left + 1 : right] for left, right in itertools.pairwise(cuts)]

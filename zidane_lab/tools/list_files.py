@@ -1,0 +1,59 @@
+"""The ``list_files`` tool: what is in a folder, with sizes and times, bounded and without ignored files."""
+
+from __future__ import annotations
+
+import functools
+import stat
+from itertools import islice
+from typing import Annotated, Final
+
+from zidane_lab.errors import ToolError
+from zidane_lab.tools.base import Tool, ToolContext
+from zidane_lab.tools.paths import existing, show_name
+from zidane_lab.tools.walk import Entry, Walk
+
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "list_files", "list_files_tool"]
+
+DEFAULT_LIMIT: Final = 200
+MAX_LIMIT: Final = 2_000
+MAX_DEPTH: Final = 10
+
+
+@functools.cache
+def list_files_tool() -> Tool:
+    """Return the tool."""
+    from zidane_lab.tools.decorator import tool
+
+    return tool(tier="read", concurrency="shared")(list_files)
+
+
+def list_files(
+    context: ToolContext,
+    path: Annotated[str, "The folder, relative to the working folder or absolute."] = ".",
+    depth: Annotated[int, f"How many levels to list, 1 to {MAX_DEPTH}."] = 1,
+    limit: Annotated[int, f"Most entries to list, at most {MAX_LIMIT}."] = DEFAULT_LIMIT,
+    ignored: Annotated[bool, "Also list what .gitignore, .git, .venv, node_modules and the like hide."] = False,
+) -> str:
+    """List a folder: folders first, then files with their size and the time of their last change.
+
+    Raises
+    ------
+    ToolError
+        There is no such folder, or it cannot be opened.
+    """
+    target, status = existing(path, context.cwd)
+    if not stat.S_ISDIR(status.st_mode):
+        raise ToolError(f"{target} is a file.", hint="Read it with read_file.")
+    target = target.resolve()
+    limit, depth = min(max(1, limit), MAX_LIMIT), min(max(1, depth), MAX_DEPTH)
+    walk = Walk(target, depth=depth, ignored=ignored)
+    entries = iter(walk)
+    shown: list[Entry] = list(islice(entries, limit))
+    left = sum(1 for _ in entries)
+    if walk.closed and not shown:
+        raise ToolError(f"{target} cannot be opened.", hint="Choose another folder.")
+    notes = walk.notes()
+    if left:
+        notes.insert(0, f"{left:,} more entries left out; list a folder of it, or raise `limit`")
+    header = f"{show_name(str(target))}{'' if shown else ' is empty'}"
+    return "\n".join([header, *(entry.describe() for entry in shown), *(f"[{note}]" for note in notes)])

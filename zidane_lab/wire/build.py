@@ -1,0 +1,125 @@
+"""From session turns to the turns of a request, valid for any provider.
+
+The result starts and ends with a user turn, has no empty turns or blank texts, holds only blocks a model
+may see, in the role that may carry them, and answers every call in the turn after it. The same session
+always gives the same turns, so what a model has seen once is sent again unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from zidane_lab.turns import (
+    AudioBlock,
+    Block,
+    CommandBlock,
+    CompactSummaryBlock,
+    CustomBlock,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    ToolResultBlock,
+    Turn,
+    VideoBlock,
+)
+from zidane_lab.wire.pairing import MISSING_RESULT, TOOL_USE_INTERRUPTED, OnRepair, repair_pairing
+from zidane_lab.wire.tail import CONTINUE, drop_empty, ensure_user_head, ensure_user_tail
+
+__all__ = ["merge_same_role", "visible_turns", "wire_turns"]
+
+
+def wire_turns(
+    turns: tuple[Turn, ...],
+    *,
+    placeholder: str = MISSING_RESULT,
+    tail: str = CONTINUE,
+    merge_roles: bool = False,
+    on_repair: OnRepair | None = None,
+    strict: bool = False,
+) -> tuple[Turn, ...]:
+    """Return the turns to send for a session's ``turns``.
+
+    Parameters
+    ----------
+    placeholder
+        Text of the error result a call without result gets.
+    tail
+        Text of the user turn put in when the history ends in an assistant turn.
+    merge_roles
+        Join neighbours of the same role, for services that want the roles to alternate.
+    on_repair, strict
+        See :func:`~zidane_lab.wire.pairing.repair_pairing`; ``index`` counts the turns that are not empty.
+
+    Returns
+    -------
+    tuple of Turn
+        The very same tuple when it was fit to send; empty when there is nothing to send.
+
+    Raises
+    ------
+    ToolPairingError
+        Calls and results do not match and ``strict`` is set.
+    """
+    out = drop_empty(visible_turns(turns))
+    out = repair_pairing(out, placeholder=placeholder, on_repair=on_repair, strict=strict)
+    out = ensure_user_tail(ensure_user_head(out), tail)
+    return merge_same_role(out) if merge_roles else out
+
+
+def visible_turns(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """Keep of each turn what a model may see; turns left with nothing stay, empty.
+
+    Commands, custom blocks and blank texts go; a summary becomes text; a block its role may not carry
+    becomes a short text; results come before everything else in their turn.
+    """
+    out = tuple(_visible(turn) for turn in turns)
+    return turns if all(new is old for new, old in zip(out, turns, strict=True)) else out
+
+
+def merge_same_role(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
+    """Join neighbouring turns of one role under the first one's id. Mend the pairing before."""
+    out: list[Turn] = []
+    for turn in turns:
+        if out and out[-1].role == turn.role:
+            out[-1] = replace(out[-1], blocks=out[-1].blocks + turn.blocks)
+        else:
+            out.append(turn)
+    return turns if len(out) == len(turns) else tuple(out)
+
+
+def _visible(turn: Turn) -> Turn:
+    view = _user_block if turn.role == "user" else _assistant_block
+    blocks = tuple(seen for block in turn.blocks if (seen := view(block)) is not None)
+    if turn.role == "user" and any(isinstance(block, ToolResultBlock) for block in blocks[1:]):
+        blocks = tuple(sorted(blocks, key=lambda block: not isinstance(block, ToolResultBlock)))
+    same = len(blocks) == len(turn.blocks) and all(new is old for new, old in zip(blocks, turn.blocks, strict=True))
+    return turn if same else replace(turn, blocks=blocks)
+
+
+def _user_block(block: Block) -> Block | None:
+    if isinstance(block, ToolCallBlock):  # nobody can have run it
+        return TextBlock(TOOL_USE_INTERRUPTED)
+    if isinstance(block, ThinkingBlock):
+        return None
+    return _common_block(block)
+
+
+def _assistant_block(block: Block) -> Block | None:
+    if isinstance(block, (ImageBlock, DocumentBlock, AudioBlock, VideoBlock)):  # accepted from users only
+        return TextBlock(f"[{block.kind}]")
+    return _common_block(block)
+
+
+def _common_block(block: Block) -> Block | None:
+    if isinstance(block, (CommandBlock, CustomBlock)):
+        return None
+    if isinstance(block, CompactSummaryBlock):
+        block = TextBlock(block.text)
+    if isinstance(block, TextBlock):  # services refuse blank texts
+        return block if block.text.strip() else None
+    if isinstance(block, ToolResultBlock):
+        parts = tuple(part for part in block.parts if not isinstance(part, TextBlock) or part.text.strip())
+        return block if len(parts) == len(block.parts) else replace(block, parts=parts)
+    return block
