@@ -84,16 +84,21 @@ class Kernel:
         *,
         timeout: float = 60,
         on_message: Callable[[dict[str, Any]], None] | None = None,
-        answer: Callable[[str], str] | None = None,
+        answer: Callable[[str], str | None] | None = None,
     ) -> Cell:
-        """Collect a cell's messages until it is idle and replied to."""
+        """Collect a cell's messages until it is idle and replied to.
+
+        ``answer`` gets the prompts of input requests and returns what is typed; ``None`` leaves one unanswered.
+        """
         cell, idle, until = Cell(), False, time.monotonic() + timeout
         while not (idle and cell.reply):
             assert time.monotonic() < until, f"the cell did not end in {timeout} s; it sent: {cell.text[-2000:]}"
             if answer is not None:
                 try:
                     question = self.client.get_stdin_msg(timeout=0.02)
-                    self.client.input(answer(question["content"]["prompt"]))
+                    typed = answer(question["content"]["prompt"])
+                    if typed is not None:
+                        self.client.input(typed)
                 except queue.Empty:
                     pass
             try:

@@ -369,7 +369,7 @@ RISKY: dict[str, list[str]] = {
         "exec(text)",
         "exec('import os; os.system(\"ls\")')",
         "eval('__import__(\"os\").system(\"ls\")')",
-        "eval('ev' + 'al(\"open(1)\")(1)')",
+        "eval('ev' + 'al(\"open\")(1)')",
         "compile(text, 'a', 'exec')",
         "e = exec\ne(text)",
         "list(map(eval, texts))",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,16 +30,25 @@ def answers(calls: int) -> list[dict[str, Any]]:
 
 @dataclass
 class Outcome:
-    """One run: seconds until the first text was there, how often the tool ran, the last answer."""
+    """One run: what it took, as a ``with`` block in seconds, and what it did, to see that everybody did the same."""
 
+    wall: float = 0.0
+    processor: float = 0.0
     first: float | None = None
     tool_calls: int = 0
     text: str = ""
-    started: float = field(default_factory=time.perf_counter)
+
+    def __enter__(self) -> Outcome:
+        self.wall, self.processor = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall, self.processor = time.perf_counter() - self.wall, time.process_time() - self.processor
 
     def saw_text(self) -> None:
+        """Note when the first text was there."""
         if self.first is None:
-            self.first = time.perf_counter() - self.started
+            self.first = time.perf_counter() - self.wall
 
 
 class Contestant(Protocol):
@@ -66,15 +75,15 @@ class Floor:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": str(number + 1)})
 
     async def run(self) -> Outcome:
-        outcome = Outcome()
-        for request in self._requests:
-            response = await self._client.send(request, stream=True)
-            try:
-                async for chunk in response.aiter_bytes():
-                    if outcome.first is None and b'"content":"I' in chunk:
-                        outcome.saw_text()
-            finally:
-                await response.aclose()
+        with Outcome() as outcome:
+            for request in self._requests:
+                response = await self._client.send(request, stream=True)
+                try:
+                    async for chunk in response.aiter_bytes():
+                        if outcome.first is None and b'"content":"I' in chunk:
+                            outcome.saw_text()
+                finally:
+                    await response.aclose()
         outcome.tool_calls, outcome.text = len(self._requests) - 1, LAST
         return outcome
 
@@ -122,14 +131,13 @@ class Zidane:
         from zidane_lab import Agent, Session
         from zidane_lab.notebook.render import CellRenderer
 
-        self._calls, outcome = 0, Outcome()
-        session = Session.memory() if self._folder is None else Session.create(self._folder)
-        try:
-            agent = Agent(self._provider, model=MODEL, tools=[self._tool], system=SYSTEM, session=session)
-            agent.hooks.use(CellRenderer(Page(outcome)))
-            result = await agent.run(PROMPT)
-        finally:
-            session.close()
+        self._calls = 0
+        # A notebook has one session and many prompts: making it is not part of a run.
+        with Session.memory() if self._folder is None else Session.create(self._folder) as session:
+            with Outcome() as outcome:
+                agent = Agent(self._provider, model=MODEL, tools=[self._tool], system=SYSTEM, session=session)
+                agent.hooks.use(CellRenderer(Page(outcome)))
+                result = await agent.run(PROMPT)
         outcome.tool_calls, outcome.text = self._calls, result.text
         return outcome
 
@@ -160,17 +168,17 @@ class PydanticAI:
     async def run(self) -> Outcome:
         from pydantic_ai import AgentRunResultEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta, UsageLimits
 
-        self._calls, outcome = 0, Outcome()
-        async with self._agent.run_stream_events(PROMPT, usage_limits=UsageLimits(request_limit=None)) as events:
-            async for event in events:
-                if isinstance(event, PartStartEvent):
-                    if isinstance(event.part, TextPart) and event.part.content:
-                        outcome.saw_text()
-                elif isinstance(event, PartDeltaEvent):
-                    if isinstance(event.delta, TextPartDelta) and event.delta.content_delta:
-                        outcome.saw_text()
-                elif isinstance(event, AgentRunResultEvent):
-                    outcome.text = event.result.output
+        self._calls, limits = 0, UsageLimits(request_limit=None)
+        with Outcome() as outcome:
+            async with self._agent.run_stream_events(PROMPT, usage_limits=limits) as events:
+                async for event in events:
+                    match event:
+                        case PartStartEvent(part=TextPart(content=text)) if text:
+                            outcome.saw_text()
+                        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+                            outcome.saw_text()
+                        case AgentRunResultEvent():
+                            outcome.text = event.result.output
         outcome.tool_calls = self._calls
         return outcome
 
@@ -200,12 +208,12 @@ class OpenAIAgents:
     async def run(self) -> Outcome:
         from agents import RunConfig, Runner
 
-        self._calls, outcome = 0, Outcome()
-        config = RunConfig(tracing_disabled=True)
-        result = Runner.run_streamed(self._agent, PROMPT, max_turns=10_000, run_config=config)
-        async for event in result.stream_events():
-            if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
-                outcome.saw_text()
+        self._calls, config = 0, RunConfig(tracing_disabled=True)
+        with Outcome() as outcome:
+            result = Runner.run_streamed(self._agent, PROMPT, max_turns=10_000, run_config=config)
+            async for event in result.stream_events():
+                if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
+                    outcome.saw_text()
         outcome.tool_calls, outcome.text = self._calls, result.final_output
         return outcome
 

@@ -570,6 +570,11 @@ def test_what_is_empty_or_only_for_people_is_not_sent_and_roles_still_alternate(
             {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "high"}},
         ),
         (
+            "claude-opus-4-7",
+            "xhigh",
+            {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "xhigh"}},
+        ),
+        (
             "claude-opus-4-6",
             "max",
             {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "max"}},

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from zidane_lab.errors import (
@@ -264,6 +264,12 @@ def test_the_wait_is_in_the_hint():
     assert (error.retry_after, error.hint) == (150.0, "Wait 2 min 30 s and try again.")
 
 
+@pytest.mark.parametrize("depth", [5, 500, 5000])
+def test_a_body_nested_without_end_is_survived(depth):
+    body = '{"error": ' * depth + '{"message": "deep"}' + "}" * depth
+    assert type(classify(provider="p", status=400, body=body)) is BadRequestError
+
+
 def test_a_wait_among_the_details_of_an_error():
     details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "18s"}, "junk", {"retryDelay": 3}]
     error = classify(provider="p", status=429, body={"error": {"message": "Too fast.", "details": details}})
@@ -297,6 +303,7 @@ def test_a_long_message_is_shortened_visibly():
     assert len(error.message) < 700
 
 
+@example(None, b'{"error": {"code": "\\u00b9"}}')
 @given(
     st.one_of(st.none(), st.integers(300, 599)),
     st.binary(max_size=40)

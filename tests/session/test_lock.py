@@ -171,9 +171,27 @@ class TestLost:
             time.sleep(0.5 if code == 0 else 0)
             os._exit(code)
         lock.check()
-        lock.release()
+        lock._let_go.detach()
+        os.close(lock._handle)  # as the death of this process would
         SessionLock.acquire(path, Owner()).release()  # the child is still there
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+    def test_a_lock_file_deleted_while_it_is_being_taken_is_not_enough(self, path, monkeypatch):
+        try_lock, others = lock_module._try_lock, []
+
+        def slow(handle):
+            got = try_lock(handle)
+            if not others:  # its last owner deletes the file just now, and somebody else makes a new one
+                path.unlink()
+                others.append(None)
+                others[0] = SessionLock.acquire(path, Owner(kernel="quicker"))
+            return got
+
+        monkeypatch.setattr(lock_module, "_try_lock", slow)
+        with pytest.raises(SessionLockedError, match="kernel quicker"):
+            SessionLock.acquire(path, Owner(kernel="slower"))
+        others[0].check()
+        others[0].release()
 
 
 class TestFileSystemsThatCannotLock:

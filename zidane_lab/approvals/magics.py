@@ -13,9 +13,14 @@ from typing import Final
 
 __all__ = ["Magic", "automagic", "read_magic", "to_python"]
 
-_HARMLESS: Final = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_HARMLESS: Final = _words(
     """autoreload colors dhist dirs doctest_mode hist history logstate lsmagic magic matplotlib pdef pdoc pfile pinfo
-    pinfo2 pprint precision psearch psource pwd quickref tb who who_ls whos xmode""".split()
+    pinfo2 pprint precision psearch psource pwd quickref tb who who_ls whos xmode"""
 )
 _HARMLESS_CELLS: Final = frozenset({"latex", "markdown"})
 _TIMING: Final = frozenset({"time", "timeit", "prun", "memit"})
@@ -58,15 +63,18 @@ _WHY: Final = {
     "rerun": "runs earlier code again",
     "recall": "puts earlier code into the cell",
 }
-_COMMANDS: Final = frozenset(
-    "bash cat cp ldir lf lk ll ls lx man mkdir more less mv perl pypy python python2 python3 rm rmdir rep ruby sc script sh "
-    "sx system !".split()
+_COMMANDS: Final = _words(
+    """! bash cat cp ldir lf lk ll ls lx man mkdir more less mv perl pypy python python2 python3 rm rmdir rep ruby sc
+    script sh sx system"""
 )
 """Magics and aliases that start a process; the aliases pass their whole line to a shell."""
 
-_AUTOMAGIC: Final = frozenset({*_WHY, *_COMMANDS, "alias", "alias_magic", "bookmark", "edit", "ed", "load_ext", "logon",
-                               "logoff", "logstop", "macro", "pycat", "pylab", "rehashx", "reload_ext", "unalias",
-                               "unload_ext", "killbgscripts", "autocall", "automagic", "code_wrap", "gui", "qtconsole"})  # fmt: skip
+_OTHERS: Final = _words(
+    """alias alias_magic autocall automagic bookmark code_wrap ed edit gui killbgscripts load_ext logoff logon logstop
+    macro pycat pylab qtconsole rehashx reload_ext unalias unload_ext"""
+)
+_AUTOMAGIC: Final = _COMMANDS | _OTHERS | frozenset(_WHY)
+"""Magics that ask, and work without their ``%`` when they are alone in a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ def automagic(source: str) -> str | None:
     return match[1] if not match[3] or (match[2] and match[3] not in "=!<>()[],.+*/%^&|") else None
 
 
-def read_magic(name: str, line: str, body: str | None) -> Magic:
+def read_magic(name: str, line: str, body: str | None = None) -> Magic:
     """Judge a line magic (``body`` is ``None``) or a cell magic."""
     if name in _TIMING and (body is None or name != "memit"):
         return _timing(name, line, body)

@@ -41,5 +41,5 @@ def _full_name(value: type | FunctionType | BuiltinFunctionType) -> str:
         return name
     if module in {"posix", "nt"}:
         return f"os.{name}"
-    root = module.split(".")[0]
+    root = module.partition(".")[0]
     return f"{root}.{name}" if root in {"pandas", "polars", "numpy", "xarray", "pathlib"} else f"{module}.{name}"

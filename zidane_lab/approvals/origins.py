@@ -22,7 +22,7 @@ _MOST_STEPS: Final = 200_000
 _MOST_ORIGINS: Final = 64
 _MOST_TEXT: Final = 4_000
 
-Literal_: TypeAlias = ast.List | ast.Tuple | ast.Set
+_Elements: TypeAlias = ast.List | ast.Tuple | ast.Set
 
 
 class TooIntricateError(ZidaneError):
@@ -65,7 +65,7 @@ class Names:
         for node in ast.walk(tree):
             self._collect(node)
 
-    def _collect(self, node: ast.AST) -> None:
+    def _collect(self, node: ast.AST) -> None:  # noqa: C901, PLR0912 - one case for each kind of node
         match node:
             case ast.Import():
                 for alias in node.names:
@@ -145,7 +145,7 @@ class Names:
             raise TooIntricateError("The code is too intricate to judge.")
         return frozenset(found)
 
-    def _origins(self, node: ast.expr | None) -> Iterable[str] | set[str]:
+    def _origins(self, node: ast.expr | None) -> Iterable[str]:  # noqa: C901 - one case for each kind of node
         match node:
             case ast.Name():
                 return self._name(node)
@@ -201,10 +201,25 @@ class Names:
                 found |= {f"{each}.{name}" for each in self.origins(node.args[0]) for name in names}
             elif function in {"__import__", "importlib.import_module", "builtins.__import__"} and node.args:
                 found |= set(self.texts(node.args[0]) or ())
+            elif function in {"eval", "builtins.eval"} and node.args:
+                found |= self._evaluated(node)
             elif function == "functools.partial" and node.args:
                 found |= self.origins(node.args[0])
             else:
                 found.add(f"{function}()")
+        return found
+
+    def _evaluated(self, node: ast.Call) -> set[str]:
+        """Return what a known text evaluates to."""
+        found: set[str] = set()
+        for text in self.texts(node.args[0]) or ():
+            try:
+                expression = ast.parse(text.strip(), mode="eval").body
+            except (SyntaxError, ValueError):  # the call itself is judged elsewhere
+                continue
+            for each in ast.walk(expression):
+                ast.copy_location(each, node)
+            found |= self.origins(expression)
         return found
 
     def _part(self, node: ast.Subscript) -> set[str]:
@@ -226,11 +241,11 @@ class Names:
 
     def _elements(self, node: ast.expr) -> list[ast.expr] | None:
         """Return the elements of a literal list, tuple or set, also through a name bound to one."""
-        if isinstance(node, Literal_):
+        if isinstance(node, _Elements):
             return node.elts
         if isinstance(node, ast.Name) and node.id not in self._items and node.id not in self._imports:
             values = self._values.get(node.id, [])
-            if len(values) == 1 and isinstance(values[0], Literal_):
+            if len(values) == 1 and isinstance(values[0], _Elements):
                 return values[0].elts
         return None
 
@@ -297,6 +312,8 @@ class Names:
                 return frozenset().union(*(self.beginnings(each) for each in node.elts))
             case ast.Dict():
                 return frozenset().union(*(self.beginnings(each) for each in node.values))
+            case ast.Subscript():
+                return self.beginnings(node.value)
             case ast.Name() if node.id not in self._active:
                 self._active.add(node.id)
                 try:
@@ -324,7 +341,7 @@ def _joined(parts: list[frozenset[str] | None]) -> frozenset[str] | None:
     return frozenset(found)
 
 
-def _bound_by(statement: ast.stmt) -> list[str]:
+def _bound_by(statement: ast.stmt) -> list[str]:  # noqa: C901 - one case for each kind of statement
     """Names that a statement at the top of the code binds for certain."""
     targets: list[ast.expr] = []
     match statement:

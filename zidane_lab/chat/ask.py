@@ -9,7 +9,8 @@ from typing import Any
 from zidane_lab.agent.agent import Agent, Prompt
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.result import RunResult
-from zidane_lab.approvals.gate import Gate, Question
+from zidane_lab.approvals.gate import Question
+from zidane_lab.chat.chat import gate_for
 from zidane_lab.chat.models import choose_model
 from zidane_lab.chat.profiles import default_tools
 from zidane_lab.chat.prompt import system_prompt
@@ -80,15 +81,17 @@ def ask(
     if model is None:
         model = choose_model(None, session.model if session is not None else None, settings).name
     executor = LiveExecutor(embedded_shell({} if namespace is None else namespace))
+    session = session if session is not None else Session.memory()
+    tools = tuple(default_tools() if tools is None else tools)
     agent = Agent(
         model,
-        tools=default_tools() if tools is None else tools,
+        tools=tools,
         system=system_prompt("build"),
         session=session,
         executor=executor,
         behavior=behavior or Behavior(max_turns=settings.max_turns, max_cost=settings.max_cost),
     )
-    agent.hooks.on(ToolGate, Gate(_nobody, mode=settings.mode, executor=executor))
+    agent.hooks.on(ToolGate, gate_for(_nobody, settings.mode, tools, session, executor))
 
     async def run() -> RunResult:
         try:

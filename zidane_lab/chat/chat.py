@@ -13,7 +13,9 @@ from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.hooks import HookBundle, HookBus
 from zidane_lab.agent.result import RunResult
 from zidane_lab.approvals.gate import Ask, Gate
+from zidane_lab.approvals.names import known_names
 from zidane_lab.chat.models import ModelChoice, choose_model
+from zidane_lab.chat.ownership import users_names
 from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import profile_named
 from zidane_lab.chat.references import resolve
@@ -26,9 +28,28 @@ from zidane_lab.providers.registry import create_provider, split_model
 from zidane_lab.session.layout import sessions_folder
 from zidane_lab.session.listing import find_session, list_sessions
 from zidane_lab.session.session import Session
+from zidane_lab.tools.base import Tool
 from zidane_lab.turns import Block, TextBlock
 
-__all__ = ["AskOptions", "Chat"]
+__all__ = ["AskOptions", "Chat", "gate_for"]
+
+
+def gate_for(ask: Ask, mode: str, tools: Iterable[Tool], session: Session, executor: Executor | None) -> Gate:
+    """Return the gate of one run: what is the user's is settled when the run begins."""
+
+    def meanings() -> Mapping[str, str]:
+        # A kernel elsewhere tells in words what its names stand for; of the one we live in we see the objects.
+        told: Mapping[str, str] | None = getattr(executor, "meanings", None)
+        return told if told is not None else known_names(dict(getattr(executor, "namespace", {})))
+
+    protected = users_names(meanings(), session.turns)
+    return Gate(
+        ask,
+        mode=mode,
+        tiers={tool.name: tool.tier for tool in tools},
+        protected=lambda: protected,
+        known=meanings,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +210,16 @@ class Chat:
             As :meth:`zidane_lab.agent.agent.Agent.run`; also for a model, profile or option that cannot be used.
         """
         self._idle("start another in the same session")
+        if options.new:
+            self.new()
         self.settings = load_settings(self.env)
         profile = profile_named(options.profile or self.settings.profile)
         choice = self.choose_model(options.model)
         provider, model = self._provider(choice.name)
         behavior = self._behavior(options)
-        if options.new:
-            self.new()
-        gate = Gate(ask, mode="plan" if profile.name == "plan" else self.settings.mode, executor=executor)
+        tools = profile.tools()
+        mode = "plan" if profile.name == "plan" else self.settings.mode
+        gate = gate_for(ask, mode, tools, self.session, executor)
         hooks = HookBus()
         for bundle in bundles:  # before the gate: what is asked about is drawn first
             hooks.use(bundle)
@@ -204,7 +227,7 @@ class Chat:
         agent = Agent(
             provider,
             model=model,
-            tools=profile.tools(),
+            tools=tools,
             system=profile.system,
             session=self.session,
             executor=executor,

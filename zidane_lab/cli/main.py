@@ -93,9 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit code; the entry point of ``jupyter-zidane``."""
     root = parser()
     options = root.parse_args(arguments)
-    if options.command == "doctor":
-        return _doctor()
-    return run(_request(options, root))
+    try:
+        return _doctor() if options.command == "doctor" else run(_request(options, root))
+    except KeyboardInterrupt:  # before there was a run to stop
+        return 130
 
 
 def _request(options: argparse.Namespace, root: argparse.ArgumentParser) -> RunRequest:

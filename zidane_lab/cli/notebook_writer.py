@@ -118,16 +118,13 @@ def _names(code: str) -> tuple[set[str], set[str]]:
             reads |= {statement.target.id} - binds
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            binds |= {name.id for target in targets for name in ast.walk(target) if _is_bound(name)}
+            bound = (node for target in targets for node in ast.walk(target))
+            binds |= {node.id for node in bound if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):
             binds |= {(alias.asname or alias.name).partition(".")[0] for alias in statement.names}
         elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             binds.add(statement.name)
     return reads, binds
-
-
-def _is_bound(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 # --- the notebook -----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -39,17 +40,16 @@ _MARKS: Final[Mapping[str, str]] = {
 class Pipe:
     """A stream whose reader may go away early (``… | head``): then what is written is dropped, and nothing breaks."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
         self.broken = False
-        if hasattr(stream, "reconfigure") and not stream.isatty():
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal has an encoding of its own; a file or another program gets UTF-8 everywhere.
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
 
     def line(self, text: str) -> None:
         """Write one line or several, at once."""
-        if self.broken:
+        if self.broken or self._stream is None:
             return
         try:
             self._stream.write(text + "\n")
@@ -109,7 +109,7 @@ class Progress:
         self._to.text(f"  {_MARKS[event.outcome]} {event.seconds:.1f} s{reason}")
 
     def _failed(self, event: HookFailed) -> None:
-        self._to.text(f"  ! {event.handler} failed at {event.event}: {event.error}")
+        self._to.text(f"  ! {event.handler} failed at {event.about}: {event.error}")
 
 
 class Refusals:

@@ -34,7 +34,7 @@ from zidane_lab.errors import (
     ConfigurationError,
     ZidaneError,
 )
-from zidane_lab.events import TurnBefore
+from zidane_lab.events import ToolGate, TurnBefore
 from zidane_lab.kernel.launch import NATIVE, join_kernel, start_kernel
 from zidane_lab.kernel.remote import RemoteExecutor
 
@@ -77,12 +77,26 @@ def run(request: RunRequest) -> int:
 
 @dataclass(slots=True)
 class _KernelWatch:
-    """Ends the run before another turn is paid for when its kernel is gone."""
+    """Keeps the run true to its kernel.
+
+    Code is judged by what the names mean at that moment; where that cannot be learnt, this handler fails and
+    the gate stays shut. And when the kernel is gone, the run ends before another turn is paid for.
+    """
 
     executor: RemoteExecutor
 
     def install(self, hooks: HookBus) -> Uninstall:
-        return hooks.on(TurnBefore, self._before)
+        off = [hooks.on(ToolGate, self._gate), hooks.on(TurnBefore, self._before)]
+
+        def uninstall() -> None:
+            for each in off:
+                each()
+
+        return uninstall
+
+    async def _gate(self, event: ToolGate) -> None:
+        if event.tool == "run_python":
+            await self.executor.refresh()
 
     def _before(self, _event: TurnBefore) -> None:
         if self.executor.lost is not None:
@@ -138,6 +152,7 @@ class _Headless:
                 taken = [variable["name"] for variable in listed["variables"]]
             files = self._files(taken)
             await self._load(executor, files)
+            await executor.refresh()  # whose variables these are is settled when the run begins
             speaker = [EventLines(self.out)] if request.as_json else []
             progress = [] if request.quiet else [Progress(self.err)]
             self.result = await self.chat.ask(

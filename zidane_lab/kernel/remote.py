@@ -75,6 +75,12 @@ class RemoteExecutor:
         Called after each piece of code, also after one that failed or took the kernel with it.
     kill
         Ends the kernel's process at once; ``None`` for a kernel that is not ours to end.
+
+    Attributes
+    ----------
+    meanings
+        Each name of the kernel's namespace and what it stands for (``{"sp": "subprocess"}``), as of the last
+        :meth:`refresh`: code is judged by it before it runs.
     """
 
     def __init__(
@@ -95,6 +101,7 @@ class RemoteExecutor:
         self._lock = asyncio.Lock()
         self._shipped = False
         self._displays: dict[str, list[NotebookOutput]] = {}
+        self.meanings: Mapping[str, str] = {}
 
     @property
     def lost(self) -> KernelLostError | None:
@@ -119,6 +126,16 @@ class RemoteExecutor:
                 elif piece.asking is not None:
                     piece.asking.cancel()  # only the question what the code did; it ended before
         return run.result()
+
+    async def refresh(self) -> None:
+        """Learn anew what the names of the kernel stand for; see :attr:`meanings`.
+
+        Raises
+        ------
+        ToolError, KernelLostError
+            The kernel cannot be looked into.
+        """
+        self.meanings = (await self._ask("names"))["meanings"]
 
     async def list_variables(self, *, pattern: str | None = None, limit: int = 200) -> Mapping[str, Any]:
         """Summaries of the user's variables; see :class:`~zidane_lab.kernel.execution.Executor`."""

@@ -166,8 +166,7 @@ def outputs_of(outputs: Iterable[NotebookOutput]) -> tuple[Output, ...]:
     for output in outputs:
         match output["output_type"]:
             case "stream":
-                name = "stderr" if output["name"] == "stderr" else "stdout"
-                found.append(Output(name, text=output["text"]))
+                found.append(Output("stderr" if output["name"] == "stderr" else "stdout", text=output["text"]))
             case "execute_result":
                 found.append(Output("value", data=dict(output["data"]), metadata=dict(output["metadata"])))
             case "display_data":

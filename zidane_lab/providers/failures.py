@@ -253,18 +253,20 @@ def _read_body(body: bytes | str | Mapping[str, Any]) -> _Said:
     return _read_json(value)
 
 
-def _read_json(value: Any) -> _Said:
-    """Find the sentence and the codes in any of the shapes services use."""
+def _read_json(value: Any, depth: int = 6) -> _Said:
+    """Find the sentence and the codes in any of the shapes services use, at most ``depth`` levels down."""
+    if not depth:
+        return _Said("")
     if isinstance(value, list):
         # Gemini's compatibility layer wraps its error in a list; FastAPI lists what does not fit.
-        inner = [_read_json(item) for item in value[:5]]
+        inner = [_read_json(item, depth - 1) for item in value[:5]]
         return _Said("; ".join(said.message for said in inner if said.message), sum((said.codes for said in inner), ()))
     if not isinstance(value, Mapping):
         return _Said(value.strip() if isinstance(value, str) else "")
     codes = tuple(str(value[name]) for name in ("type", "code", "status") if isinstance(value.get(name), (str, int)))
     for name in ("error", "detail", "message", "msg", "errors"):
         if value.get(name):
-            said = _read_json(value[name])
+            said = _read_json(value[name], depth - 1)
             said = _Said(said.message + _raw_metadata(value), (*codes, *said.codes))
             if said.message:
                 return said
@@ -301,7 +303,7 @@ def _quote(message: str, secrets: Iterable[str]) -> str:
 
 def _status_of(said: _Said) -> int | None:
     for code in said.codes:
-        if code.isdigit() and 400 <= int(code) < 600:
+        if re.fullmatch(r"[45][0-9]{2}", code):
             return int(code)
         if code in _STATUS_OF_TYPE:
             return _STATUS_OF_TYPE[code]

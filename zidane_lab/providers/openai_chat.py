@@ -115,7 +115,7 @@ class ChatDecoder:
         Whether ``usage.cost`` of this service is what the call cost in US dollars.
     """
 
-    def __init__(self, provider: str, *, tells_cost: bool = False) -> None:
+    def __init__(self, provider: str, *, tells_cost: bool) -> None:
         self.provider = provider
         self.is_complete = False
         self.is_over = False

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernel.inside.test_values import values
+from zidane_lab.kernel.inside import registry
 from zidane_lab.kernel.inside.describe import describe, summarize
-from zidane_lab.kernel.inside.registry import Describer, find, register_type
 
 
 @given(values, st.integers(-10, 3000))
@@ -98,42 +98,36 @@ class Broken:
 
 
 @pytest.fixture
-def broken():
-    def fail(*_):
-        raise ValueError("out of order")
-        yield
+def broken(monkeypatch):
+    """Return a function that makes an object whose describer raises an error."""
 
-    place, before = find(Broken)
-    assert place == 1
-    register_type(Broken, Describer(fail, fail))
-    yield Broken()
-    register_type(Broken, before)
+    def make(error):
+        def fail(*_):
+            raise error
+
+        monkeypatch.setitem(registry._TYPES, id(Broken), registry.Describer(fail, fail))
+        return Broken()
+
+    return make
 
 
 def test_a_describer_that_raises_falls_back_and_says_so(broken):
-    text = describe(broken)
+    obj = broken(ValueError("out of order"))
+    text = describe(obj)
     assert text.startswith("tests.Broken")
     assert "failed: ValueError: out of order; less is known" in text
     assert "doc: Its describer raises." in text
-    assert summarize(broken) == "tests.Broken: (not readable: ValueError: out of order)"
+    assert summarize(obj) == "tests.Broken: (not readable: ValueError: out of order)"
 
 
 def test_an_error_whose_text_raises_is_still_named(broken):
-    class Nasty(Exception):
+    class NastyError(Exception):
         def __str__(self):
             raise AssertionError("asked")
 
-    def fail(*_):
-        raise Nasty(5)
-
-    register_type(Broken, Describer(fail))
-    assert "failed: Nasty; less is known" in describe(broken).replace("tests.", "")
+    assert "NastyError; less is known" in describe(broken(NastyError(5)))
 
 
 def test_an_interrupt_is_not_swallowed(broken):
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    register_type(Broken, Describer(stop))
     with pytest.raises(KeyboardInterrupt):
-        describe(broken)
+        describe(broken(KeyboardInterrupt()))

@@ -119,7 +119,7 @@ def test_lazy_objects_are_named_and_never_touched(monkeypatch, module, name):
     text = describe(obj)
     assert "Nothing was computed" in text
     assert name in text
-    assert "not computed" in summarize(obj)
+    assert "not evaluated" in summarize(obj)
     assert TOUCHED == []
 
 

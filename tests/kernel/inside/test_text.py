@@ -114,7 +114,12 @@ def test_a_listing_that_fits_says_nothing_more():
 
 def test_a_listing_leaves_the_rest_of_the_page_to_others():
     page = Page(1000)
-    page.write([*listing(page, ["x" * 50] * 100, 100, "line", share=0.5), "the end"])
+
+    def lines():
+        yield from listing(page, ["x" * 50] * 100, 100, "line", share=0.5)
+        yield "the end"
+
+    page.write(lines())
     assert page.text().endswith("the end")
 
 

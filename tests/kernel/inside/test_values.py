@@ -140,7 +140,7 @@ def test_nesting_is_cut():
     nested: list = []
     for _ in range(50):
         nested = [nested]
-    assert brief(nested) == "[[[[…1]]]]"[1:-1]
+    assert brief(nested) == "[[[[…1]]]]"
 
 
 def test_an_unknown_time_zone_is_not_asked():

@@ -40,7 +40,8 @@ def register_functions() -> None:
     for cls in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType):
         register_type(cls, Describer(_builtin_gist, _builtin_lines, rank=CODE))
     register_type(functools.partial, Describer(_partial_gist, rank=CODE))
-    register_type(type, Describer(_class_gist, _class_lines, rank=CODE))
+    # First, since a metaclass may belong to a package that is described as a whole.
+    register_type(type, Describer(_class_gist, _class_lines, rank=CODE), first=True)
     register_type(types.ModuleType, Describer(_module_gist, _module_lines, rank=CODE))
     for suspended in (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType):
         register_type(suspended, Describer(_generator_gist))

@@ -15,10 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 from zidane_lab.kernel.inside import listing
+from zidane_lab.kernel.inside.meanings import meanings
 from zidane_lab.kernel.inside.meter import Meter
 from zidane_lab.kernel.inside.namespace import compare, snapshot
 
-__all__ = ["MIME", "Answer", "after", "before", "inspect", "variables"]
+__all__ = ["MIME", "Answer", "after", "before", "inspect", "names", "variables"]
 
 MIME = "application/vnd.zidane.answer+json"
 """Type under which an answer travels."""
@@ -67,6 +68,11 @@ def after(token: str, code: str) -> Answer:
 def variables(pattern: str | None, limit: int) -> Answer:
     """List the user's variables; see :func:`~zidane_lab.kernel.inside.listing.list_variables`."""
     return Answer(dict(listing.list_variables(_namespace(), pattern=pattern, limit=limit, hidden=_hidden())))
+
+
+def names() -> Answer:
+    """Say what the names of the namespace stand for; see :mod:`~zidane_lab.kernel.inside.meanings`."""
+    return Answer({"meanings": meanings(_namespace())})
 
 
 def inspect(name: str, budget: int) -> Answer:

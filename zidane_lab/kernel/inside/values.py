@@ -33,6 +33,9 @@ HIDDEN = "(hidden)"
 _MOST = 12
 """Elements of a container shown on one line."""
 
+_CLOSING = 14
+"""Characters kept free to tell how many there are more."""
+
 _Form = Callable[[Any, int, int], str]
 
 
@@ -232,7 +235,7 @@ def _sequence(base: Any, left: str, right: str) -> _Form:
         if length and depth <= 0:
             return f"{start}…{length:,}{end}"
         parts: list[str] = []
-        room = width - len(start) - len(end)
+        room = width - len(start) - len(end) - (_CLOSING if length > _MOST else 0)
         for item in list(itertools.islice(base.__iter__(value), _MOST)):
             parts.append(brief(item, max(min(room, 60), 8), depth - 1))
             room -= len(parts[-1]) + 2
@@ -273,7 +276,7 @@ def _mapping(value: Any, width: int, depth: int) -> str:
     if length and depth <= 0:
         return f"{start}…{length:,}}}"
     parts: list[str] = []
-    room = width - len(start) - 1
+    room = width - len(start) - 1 - (_CLOSING if length > _MOST else 0)
     for key, item in list(itertools.islice(dict.items(value), _MOST)):
         shown = HIDDEN if hides(key, item) else brief(item, max(min(room - 10, 60), 8), depth - 1)
         parts.append(f"{brief(key, 40, depth - 1)}: {shown}")

@@ -269,6 +269,12 @@ class Table:
         return look.rows if look is not None else 0
 
     @property
+    def is_sample(self) -> bool:
+        """Whether the table to work on is a random sample of a longer one."""
+        first = self.get(Look, "look") or self.get(Look, "open_polars")
+        return first is not None and first.rows > self.rows
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """Columns of the table to work on, their kinds as well as they are known."""
         look, text = self.look, self.get(Text)

@@ -62,6 +62,7 @@ _WORDS: Final[Mapping[Topic, str]] = {
     "plot": "a plot",
 }
 _MOST_COLUMNS_LISTED: Final = 25
+_UNSEEN: Final = "It could not be looked at, so nothing is said about it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ def report(ask: Ask, found: Found, results: Results) -> str:
 
 
 def _exploration(table: Table) -> str:
-    lines = [f"## First look at {name(table.name)}", "", *(sections.about(table) or _unseen(table))]
+    lines = [f"## First look at {name(table.name)}", "", *(sections.about(table) or [_UNSEEN])]
+    if table.library not in SUPPORTED:
+        return "\n".join(lines)
     findings = _findings(table)
     if findings:
         lines += ["", "**In short**", "", *(f"- {finding}" for finding in findings)]
@@ -109,13 +112,6 @@ def _exploration(table: Table) -> str:
     if following:
         lines += ["", "### What to look at next", "", *(f"{mark}. {step}" for mark, step in enumerate(following, 1))]
     return "\n".join(lines)
-
-
-def _unseen(table: Table) -> list[str]:
-    look = table.look
-    if look is not None and look.library not in SUPPORTED:
-        return [f"It is a table of the library {name(look.library)}; this planner works on pandas and polars only."]
-    return ["It could not be looked at, so nothing is said about it."]
 
 
 def _findings(table: Table) -> list[str]:
@@ -142,7 +138,7 @@ def _findings(table: Table) -> list[str]:
                 f"Most gaps are in {name(most)}: {number(gaps.count[most])} values ({share(gaps.share[most])})."
             )
     distinct = table.get(Distinct)
-    if distinct is not None and distinct.duplicates:
+    if distinct is not None and distinct.duplicates and not table.is_sample:
         found.append(f"Repeated rows: {number(distinct.duplicates)} ({share(distinct.duplicate_share)}).")
     return found
 
@@ -158,7 +154,7 @@ def _next_steps(table: Table) -> list[str]:
             f"Find out why values are missing before dropping the {number(gaps.rows)} incomplete rows or filling them."
         )
     distinct = table.get(Distinct)
-    if distinct is not None and distinct.duplicates:
+    if distinct is not None and distinct.duplicates and not table.is_sample:
         steps.append("Decide whether the repeated rows are real repetitions or errors.")
     stored = [] if text is None else [label for label, part in text.like_numbers.items() if part >= 0.9]
     stored += [] if text is None else [label for label, part in text.like_dates.items() if part >= 0.9]
@@ -186,10 +182,8 @@ def _answer(table: Table, ask: Ask) -> str:
     topics = [topic for topic in _NARROW if topic in ask.topics]
     read = " and ".join(_WORDS[topic] for topic in topics)
     lines = [f"**{name(table.name)}**: {read} (the offline planner read the question so)."]
-    if table.look is None or table.look.library not in SUPPORTED:
-        return "\n\n".join([lines[0], *_unseen(table)])
-    if not table.rows:
-        return "\n\n".join([lines[0], *sections.about(table)])
+    if not table.rows or table.library not in SUPPORTED:
+        return "\n\n".join([lines[0], *(sections.about(table) or [_UNSEEN])])
     for topic in topics:
         body = [line for write in _NARROW[topic] for line in ["", *write(table)]]
         lines += (

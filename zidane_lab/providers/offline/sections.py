@@ -8,6 +8,7 @@ from zidane_lab.providers.offline.columns import is_iso_text, reversals
 from zidane_lab.providers.offline.facts import (
     LIMITS,
     Categories,
+    Column,
     Correlations,
     Distinct,
     Drawing,
@@ -34,6 +35,7 @@ from zidane_lab.providers.offline.prose import (
     share,
     table,
 )
+from zidane_lab.providers.offline.steps.look import SUPPORTED
 
 __all__ = [
     "about",
@@ -66,10 +68,13 @@ def about(it: Table) -> list[str]:
     first, look = it.get(Look, "look") or it.get(Look, "open_polars"), it.look
     if first is None or look is None:
         return []
-    lines = [f"{name(it.name)} has {number(first.rows)} rows and {number(first.width)} columns ({first.library})."]
+    rows, columns = "row" if first.rows == 1 else "rows", "column" if first.width == 1 else "columns"
+    lines = [f"{name(it.name)} has {number(first.rows)} {rows} and {number(first.width)} {columns} ({first.library})."]
+    if first.library not in SUPPORTED:
+        return [*lines, f"It is a table of {name(first.library)}; this planner works on pandas and polars only."]
     if look is not first and first.width > LIMITS.columns:
         lines.append(f"It is wide: everything below is about the first {number(len(look.columns))} columns.")
-    if look is not first and first.rows > LIMITS.rows:
+    if it.is_sample:
         lines.append(
             f"It is long: everything below describes a random sample of {number(look.rows)} rows, not the whole table."
         )
@@ -156,24 +161,29 @@ def duplicates(it: Table) -> list[str]:
     found = it.get(Distinct)
     if found is None:
         return []
-    compared = " (in the columns that can be compared)" if any(each.kind == "other" for each in it.columns) else ""
-    lines = [f"- No row is an exact copy of an earlier one{compared}."]
-    if found.duplicates:
+    lines = ["- Repeated rows and keys are not judged: a sample cannot show them."]
+    if not it.is_sample:
+        compared = " (in the columns that can be compared)" if any(each.kind == "other" for each in it.columns) else ""
+        copies = f"{number(found.duplicates)} ({share(found.duplicate_share)} of the rows)"
         lines = [
-            f"- Copies of an earlier row: {number(found.duplicates)} ({share(found.duplicate_share)} of the rows)."
+            f"- Copies of an earlier row: {copies}{compared}."
+            if found.duplicates
+            else f"- No row is an exact copy of an earlier one{compared}."
         ]
-    keys = [each.label for each in it.columns if it.is_key(each.label) and each.kind != "number"]
-    keys += [
-        each.label for each in it.columns if it.is_key(each.label) and each.dtype.lower().startswith(("int", "uint"))
-    ]
-    if keys:
-        lines.append(f"- Could serve as a key (another value in every row, none missing): {names(keys)}.")
-    elif it.rows > 1:
-        lines.append("- No single column identifies the rows.")
+        keys = [each.label for each in it.columns if it.is_key(each.label) and _may_be_key(each)]
+        if keys:
+            lines.append(f"- Could serve as a key (another value in every row, none missing): {names(keys)}.")
+        elif it.rows > 1:
+            lines.append("- No single column identifies the rows.")
     constant = [label for label, many in found.count.items() if many == 1] if it.rows > 1 else []
     if constant:
         lines.append(f"- Constant, one value only: {names(constant)}.")
     return lines
+
+
+def _may_be_key(column: Column) -> bool:
+    """Whether a column is of a kind that identifies: whole numbers, words or moments, not measurements."""
+    return column.kind != "number" or column.dtype.lower().startswith(("int", "uint"))
 
 
 def numeric(it: Table) -> list[str]:
@@ -339,9 +349,9 @@ def time(it: Table) -> list[str]:
         return []
     span = f"from {moment(found.first)} to {moment(found.last)}"
     lines = [f"- {name(found.column)} runs {span}, with {number(found.distinct)} distinct moments."]
-    if found.regular == 1:
+    if found.regular == 1 and not it.is_sample:
         lines.append(f"- It is regular: every step is {interval(found.typical)}.")
-    elif found.regular is not None:
+    elif found.regular is not None and not it.is_sample:
         lines.append(
             f"- The typical step is {interval(found.typical)} ({share(found.regular)} of the steps are exactly that);"
             f" the longest gap, {interval(found.longest)}, ends at {moment(found.longest_ends)}."

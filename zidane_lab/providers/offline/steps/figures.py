@@ -155,7 +155,7 @@ def over_time(table: Table) -> Figure:
     def code(scope: Scope) -> str:
         plt, counts, source = scope.alias("plt"), scope.own("per_period"), date_values(table, scope)
         if table.library == "polars":
-            dates = f"{source}.drop_nulls().rename('date')"
+            dates = f"{source}.drop_nulls().alias('date')"
             counted = f"{dates}.dt.truncate({rule!r}).value_counts(name='rows').sort('date')"
             xs, ys = f"{counts}['date']", f"{counts}['rows']"
         else:

@@ -67,15 +67,15 @@ def kind_of(dtype: str, library: str) -> Kind:
     return next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, word)), "other")
 
 
-def _inspect(expr: str, scope: Scope) -> str:
+def _inspect(expr: str, scope: Scope, *, first: bool = True) -> str:
+    plots = f"    'matplotlib': {scope.alias('find_spec')}('matplotlib') is not None,\n" if first else ""
     return f"""\
 {scope.alias("display")}({expr}.head())
 {{
     'library': type({expr}).__module__,
     'shape': {expr}.shape,
     'columns': [(label, str(dtype)[:40]) for label, dtype in zip({expr}.columns, {expr}.dtypes)][:{LIMITS.columns}],
-    'matplotlib': {scope.alias("find_spec")}('matplotlib') is not None,
-}}"""
+{plots}}}"""
 
 
 def _open(table: Table, scope: Scope, library: str, readers: dict[str, str]) -> str:
@@ -96,12 +96,13 @@ def _open_polars(table: Table, scope: Scope) -> str:
     return scope.imports("find_spec", "pl", "display") + opened + _inspect(table.variable, scope)
 
 
-def _read(outcome: Outcome, _: Table) -> Look:
+def _read(outcome: Outcome, table: Table) -> Look:
     value = value_of(outcome)
+    can_plot = value["matplotlib"] is True if table.look is None else table.look.can_plot
     library = str(value["library"]).partition(".")[0]
     rows, width = value["shape"]
     columns = tuple(_column(label, dtype, library) for label, dtype in value["columns"])
-    return Look(library, integer(rows), integer(width), columns, value["matplotlib"] is True)
+    return Look(library, integer(rows), integer(width), columns, can_plot)
 
 
 def _column(label: Any, dtype: Any, library: str) -> Column:
@@ -145,7 +146,7 @@ def _prepare(table: Table, scope: Scope) -> str:
             code += f"{copy} = {copy}.rename({{label: {flat} for number, label in enumerate({copy}.columns, 1)}})\n"
         else:
             code += f"{copy} = {copy}.set_axis([{flat} for number, label in enumerate({copy}.columns, 1)], axis=1)\n"
-    return scope.imports("find_spec", "display") + code + _inspect(copy, scope)
+    return scope.imports("display") + code + _inspect(copy, scope, first=False)
 
 
 def _is_table(table: Table) -> bool:

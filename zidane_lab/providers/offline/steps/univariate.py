@@ -166,8 +166,8 @@ def _time(table: Table, scope: Scope) -> str:
     source, shown = date_values(table, scope), scope.alias("display")
     if table.library == "polars":
         return f"""\
-{scope.imports("pl", "display")}{dates} = {source}.drop_nulls().rename('date')
-{years} = {dates}.dt.year().rename('year').value_counts(name='rows').sort('year').tail(60)
+{scope.imports("pl", "display")}{dates} = {source}.drop_nulls().alias('date')
+{years} = {dates}.dt.year().alias('year').value_counts(name='rows').sort('year').tail(60)
 {shown}({years})
 {moments} = {dates}.unique().sort()
 {steps} = {moments}.diff()

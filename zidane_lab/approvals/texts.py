@@ -1,0 +1,56 @@
+"""What texts within code say: addresses, SQL, mark-up, modes of opening a file."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["is_address", "opens_for_writing", "saves_to", "script_in", "sql_effect"]
+
+_ADDRESS: Final = re.compile(
+    r"\s*(?:https?|ftps?|sftp|ssh|scp|s3a?|s3n|gs|gcs|abfss?|wasbs?|adl|az|hdfs|webhdfs|hf|github|wss?|smb|"
+    r"postgres\w*(?:\+\w+)?|mysql(?:\+\w+)?|mssql(?:\+\w+)?|oracle(?:\+\w+)?|mongodb(?:\+\w+)?|redis|amqp|jdbc:\w+)://",
+    re.IGNORECASE,
+)
+_READS: Final = re.compile(r"\s*(?:select|with|values|show|describe|desc|explain|from)\b", re.IGNORECASE)
+_CHANGES: Final = re.compile(
+    r"\b(?:insert|update|delete|drop|create|alter|attach|detach|copy|install|load|load_extension|vacuum|into|truncate|"
+    r"grant|revoke|merge|call|pragma|set|export|import|replace\s+into|pg_\w+|lo_\w+|xp_\w+|dblink\w*|writefile|"
+    r"readfile|edit|getenv)\b",
+    re.IGNORECASE,
+)
+_SCRIPT: Final = re.compile(r"<\s*(?:script|iframe|object|embed)|javascript:|\bon\w+\s*=", re.IGNORECASE)
+_FILE: Final = re.compile(r"[/\\]|\.[A-Za-z]\w{1,7}$")
+
+
+def is_address(text: str) -> bool:
+    """Whether a text begins with an address that leads out of this machine."""
+    return bool(_ADDRESS.match(text))
+
+
+def opens_for_writing(mode: str) -> bool:
+    """Whether a file opened in this mode can be changed (``r:xz`` of a tar file cannot)."""
+    return bool(set(re.split(r"[:|]", mode)[0]) & set("wax+"))
+
+
+def saves_to(text: str) -> bool:
+    """Whether a text looks like the name of a file to write."""
+    return bool(_FILE.search(text))
+
+
+def script_in(markup: str) -> str | None:
+    """Say what a piece of mark-up does in the page beyond showing itself."""
+    if _SCRIPT.search(markup):
+        return "puts a script into the page"
+    return "makes the browser fetch an address" if "://" in markup else None
+
+
+def sql_effect(sql: str) -> str | None:
+    """Say what SQL does beyond reading; the bare name of a table reads."""
+    bare = re.sub(r"'[^']*'", lambda match: match[0] if "://" in match[0] else "''", sql)
+    if "://" in bare:
+        return "uses the network"
+    if re.fullmatch(r"\s*\w+\s*", sql):
+        return None
+    single = ";" not in bare.strip().removesuffix(";")
+    return None if single and _READS.match(bare) and not _CHANGES.search(bare) else "runs SQL that may change data"
