@@ -121,10 +121,8 @@ def terminal(monkeypatch):
     terminal.close()
 
 
-def question(text="rm -rf data?"):
-    fields = Question.__dataclass_fields__
-    known = {"text": text, "tool": "run_python", "input": {}, "reason": "why"}
-    return Question(**{name: known.get(name, "") for name in fields})
+def question(target="os.remove('x')"):
+    return Question("run_python", "tidy up", target, ("uses os.remove (line 1)",))
 
 
 @pytest.mark.parametrize(("typed", "answer"), [(b"y\n", True), (b"YES\n", True), (b"\n", False), (b"sure\n", False)])
@@ -133,8 +131,15 @@ async def test_a_person_at_the_terminal_answers(terminal, typed, answer):
     terminal.attach()
     out = io.StringIO()
     terminal.type(typed)
-    assert await asyncio.wait_for(terminal_ask("auto", Pipe(out))(question("delete\x1b[2J it")), 10) is answer
-    assert "delete[2J it" in out.getvalue()
+    assert await asyncio.wait_for(terminal_ask("auto", Pipe(out))(question("a\x1b[2J\n\nb")), 10) is answer
+    assert out.getvalue().splitlines() == [
+        "zidane wants to use run_python: tidy up",
+        "  - uses os.remove (line 1)",
+        "    a[2J",
+        "    ",
+        "    b",
+        "Allow it? [y/N] ",
+    ]
 
 
 @pytest.mark.asyncio

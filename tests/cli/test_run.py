@@ -10,6 +10,7 @@ import sys
 import time
 
 import nbformat
+import psutil
 import pytest
 from nbclient import NotebookClient
 
@@ -37,15 +38,14 @@ class Folder:
             arguments = (*arguments, "--model", f"scripted/{self.path / 'script.json'}")
         return [sys.executable, "-m", "zidane_lab.cli.main", "run", *map(str, arguments)]
 
-    def start(self, *arguments, script=None, **options):
-        pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
-        return subprocess.Popen(
-            self.command(*arguments, script=script), cwd=self.path, env=self.env, text=True, **{**pipes, **options}
-        )
+    def start(self, *arguments, script=None):
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        command = self.command(*arguments, "--json", script=script)
+        return subprocess.Popen(command, cwd=self.path, env=self.env, text=True, **pipes)
 
     def run(self, *arguments, script=None, text=""):
         done = subprocess.run(
-            self.command(*arguments, script=script),
+            self.command(*arguments, script=script), check=False,
             cwd=self.path, env=self.env, input=text, capture_output=True, encoding="utf-8", timeout=120,
         )  # fmt: skip
         assert "Traceback (most recent call last)" not in done.stderr, done.stderr
@@ -62,12 +62,22 @@ class Folder:
             assert session.repairs == ()
             return session.turns, session.runs[-1], file
 
-    def wait_for(self, name, process):
-        until = time.monotonic() + 60
-        while not (self.path / name).exists():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < until
-            time.sleep(0.02)
+
+def until(process, event, *, seconds=0.5, **fields):
+    """Read events until one fits, and give what it announces a moment to begin."""
+    for line in process.stdout:
+        told = json.loads(line)
+        if told["event"] == event and all(told[key] == value for key, value in fields.items()):
+            time.sleep(seconds)
+            return
+    raise AssertionError(process.communicate())
+
+
+def ended(process):
+    """Wait for the end; return the last event and what was said on standard error."""
+    stdout, stderr = process.communicate(timeout=60)
+    assert "Traceback" not in stderr, stderr
+    return json.loads(stdout.splitlines()[-1]), stderr
 
 
 @pytest.fixture
@@ -100,7 +110,7 @@ def test_a_run_reports_and_leaves_a_notebook_that_runs_again_with_the_same_resul
     texts = sources(notebook, "markdown")
     assert texts[0].startswith("> What does tea cost?\n\n*Answered by zidane")
     assert texts[1:] == ["First the *mean*.", "*draw*", "The mean price is **4**.\x1b[2J"]
-    load, mean, draw = sources(notebook)
+    load, mean, _draw = sources(notebook)
     assert load == "import pandas as pd\n\ntea_prices = pd.read_csv('tea prices.csv')\ntea_prices.head()"
     assert mean == "tea_prices.price.mean()"
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -108,13 +118,13 @@ def test_a_run_reports_and_leaves_a_notebook_that_runs_again_with_the_same_resul
     assert any("image/png" in output.get("data", {}) for output in cells[2].outputs)
     assert (notebook.metadata.kernelspec.name, notebook.metadata.language_info.name) == ("python3", "python")
 
-    again = nbformat.from_dict(notebook)
-    for cell in cells:
-        cell = next(each for each in again.cells if each.id == cell.id)
-        cell.outputs, cell.execution_count = [], None
+    again = folder.notebook()
+    for cell in again.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
     resources = {"metadata": {"path": str(folder.path)}}
     NotebookClient(again, timeout=60, record_timing=False, resources=resources).execute()
-    assert again.cells == folder.notebook().cells
+    assert again.cells == notebook.cells
 
     turns, record, file = folder.session()
     assert file.parent.name == "out"
@@ -146,17 +156,40 @@ def test_json_lines_tell_the_whole_run_and_only_that(folder):
     assert turns[-1].text == "Done."
 
 
+# --- approvals --------------------------------------------------------------------------------------
+
+
+def test_what_needs_leave_is_refused_where_nobody_can_give_it(folder):
+    script = [code("import os\nos.remove('kept.txt')", "tidy"), "I would have removed it."]
+    (folder.path / "kept.txt").touch()
+    done = folder.run("Tidy up", "--strict", "--json", script=script)
+    assert done.returncode == 4
+    assert "refused: run_python: " in done.stderr
+    assert (folder.path / "kept.txt").exists()
+    final = json.loads(done.stdout.splitlines()[-1])
+    assert (final["status"], final["exit_code"]) == ("completed", 4)
+    (refusal,) = final["refused"]
+    assert refusal["tool"] == "run_python"
+    assert "os.remove" in refusal["reason"]
+    done = folder.run("Tidy up", "--output", "out.ipynb", script=script)
+    assert (done.returncode, done.stdout) == (0, "I would have removed it.\n")
+    assert "refused: run_python: " in done.stderr
+    assert sources(folder.notebook()) == []
+
+
 # --- stopping and failing ---------------------------------------------------------------------------
 
 
 def test_a_kernel_that_dies_ends_the_run_with_everything_kept(folder):
-    death = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
-    script = [{"text": "One.", **code("x = 1\nx")}, code(death), "This must not be asked for."]
-    done = folder.run("Die", "--output", "out.ipynb", "--json", script=script)
-    assert done.returncode == 1
-    final = json.loads(done.stdout.splitlines()[-1])
+    script = [{"text": "One.", **code("x = 1\nx")}, code("import time; time.sleep(60)", "wait"), "Not to be asked for."]
+    process = folder.start("Die", "--output", "out.ipynb", script=script)
+    until(process, "tool:before", input={"code": "import time; time.sleep(60)", "intent": "wait", "timeout": None})
+    for child in psutil.Process(process.pid).children():
+        child.kill()
+    final, stderr = ended(process)
+    assert process.returncode == 1
     assert (final["status"], final["error_code"]) == ("error", "kernel_lost")
-    assert "SIGKILL" in done.stderr
+    assert "SIGKILL" in stderr
     assert sources(folder.notebook()) == ["x = 1\nx"]
     turns, record, _ = folder.session()
     assert record.status == "aborted"
@@ -172,15 +205,15 @@ def test_a_kernel_that_dies_ends_the_run_with_everything_kept(folder):
     ],
 )
 def test_a_signal_stops_the_run_and_keeps_what_is_done(folder, number, expected, blocking):
-    script = [code("done = 1\ndone"), code(f"open('started', 'w').close()\n{blocking}"), "never"]
+    script = [code("done = 1\ndone"), code(blocking, "wait"), "never"]
     process = folder.start("Wait", "--output", "out.ipynb", script=script)
-    folder.wait_for("started", process)
+    until(process, "tool:before", input={"code": blocking, "intent": "wait", "timeout": None})
     moment = time.monotonic()
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == expected, stderr
+    final, _ = ended(process)
     assert time.monotonic() - moment < 15
-    assert stdout == ""
+    assert process.returncode == final["exit_code"] == expected
+    assert final["status"] == "aborted"
     assert sources(folder.notebook()) == ["done = 1\ndone"]
     turns, record, _ = folder.session()
     assert record.status == "aborted"
@@ -188,31 +221,35 @@ def test_a_signal_stops_the_run_and_keeps_what_is_done(folder, number, expected,
 
 
 def test_a_second_signal_ends_a_kernel_that_will_not_stop(folder):
-    stubborn = "import time\nwhile True:\n    try:\n        open('started', 'w').close(); time.sleep(60)\n    except KeyboardInterrupt: pass"
+    stubborn = "import time\nwhile True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        pass"
     process = folder.start("Wait", "--output", "out.ipynb", script=[{"text": "So.", **code(stubborn)}])
-    folder.wait_for("started", process)
+    until(process, "tool:before")
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130, stderr
+    ended(process)
+    assert process.returncode == 130
     assert "So." in sources(folder.notebook(), "markdown")
 
 
 def test_a_signal_while_the_model_speaks_keeps_what_it_said(folder):
     script = {"answers": ["word " * 400], "delay": 0.05, "chunk_size": 5}
-    process = folder.start("Talk", "--json", "--output", "out.ipynb", script=script)
-    for line in process.stdout:
-        if json.loads(line)["event"] == "stream:text":
-            break
+    process = folder.start("Talk", "--output", "out.ipynb", script=script)
+    until(process, "stream:text")
     process.send_signal(signal.SIGINT)
-    lines = process.stdout.read().splitlines()
-    assert process.wait(30) == 130
-    process.communicate()
-    final = json.loads(lines[-1])
-    assert (final["event"], final["status"], final["exit_code"]) == ("result", "aborted", 130)
+    final, _ = ended(process)
+    assert (final["event"], final["status"], final["exit_code"], process.returncode) == ("result", "aborted", 130, 130)
     assert sources(folder.notebook(), "markdown")[1].startswith("word")
+
+
+def test_a_signal_before_anything_was_asked_leaves_nothing_behind(folder):
+    process = folder.start("Talk", "--output", "out.ipynb", script=["never"])
+    assert process.stderr.readline().startswith("starting the kernel")
+    process.send_signal(signal.SIGTERM)
+    final, _ = ended(process)
+    assert (final["status"], process.returncode) == ("aborted", 143)
+    assert sorted(path.name for path in folder.path.iterdir()) == ["script.json"]
 
 
 def test_a_budget_has_its_own_code_and_a_failing_service_too(folder):
@@ -230,7 +267,7 @@ def test_a_budget_has_its_own_code_and_a_failing_service_too(folder):
 
 
 def test_a_reader_that_goes_away_early_breaks_nothing(folder):
-    process = folder.start("Talk", "--json", "--output", "out.ipynb", script=["word " * 200])
+    process = folder.start("Talk", "--output", "out.ipynb", script=["word " * 200])
     process.stdout.readline()
     process.stdout.close()
     assert process.wait(60) == 0
@@ -262,11 +299,18 @@ def test_data_that_cannot_be_loaded_is_said_and_older_notebooks_survive_a_start_
 def test_a_joined_kernel_keeps_its_variables_and_goes_on(folder):
     (folder.path / "theirs.csv").write_text("a\n1\n")
     with running_kernel(folder.path) as kernel:
-        kernel.ok("theirs = 'untouched'")
-        script = [code("ours = theirs + '!'\nours"), "Joined."]
+        kernel.ok("theirs = 'untouched'\nimport subprocess as sp")
+        script = [
+            code("ours = theirs + '!'\nours"),
+            code("theirs = 'lost'"),
+            code("sp.run(['touch', 'made'])"),
+            "Joined.",
+        ]
         file = kernel.manager.connection_file
         done = folder.run("Join", "--existing", file, "--data", "theirs.csv", "--output", "out.ipynb", script=script)
         assert done.returncode == 0, done.stderr
+        assert done.stderr.count("refused: run_python: ") == 2
+        assert not (folder.path / "made").exists()
         assert kernel.value("(theirs, ours, len(theirs_2))") == ("untouched", "untouched!", 1)
     load, used = sources(folder.notebook())
     assert f"theirs_2 = pd.read_csv({str(folder.path / 'theirs.csv')!r})" in load

@@ -181,6 +181,18 @@ async def test_every_waiting_request_fails_when_the_kernel_dies(answer):
 
 
 @pytest.mark.asyncio
+async def test_messages_that_cannot_be_handled_end_the_wait_instead_of_hanging():
+    client = Client([BUSY])
+    connection = await opened(client)
+    asking = asyncio.ensure_future(heard_by(connection))
+    await asyncio.sleep(0.05)
+    client.iopub_channel.messages.put_nowait({"no": "header"})
+    with pytest.raises(KernelLostError, match="KeyError"):
+        await asking
+    await connection.close()
+
+
+@pytest.mark.asyncio
 async def test_another_kernel_in_the_same_place_means_that_ours_is_gone():
     client = Client([BUSY])
     connection = await opened(client)

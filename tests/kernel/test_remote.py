@@ -155,6 +155,16 @@ async def test_variables_are_listed_and_described(kernel):
 
 
 @on_shared_loop
+async def test_it_knows_what_names_stand_for_so_that_code_can_be_judged(kernel):
+    await kernel.execute("import subprocess as sp; where = 'https://example.org'; count = 1")
+    await kernel.refresh()
+    assert {"sp": "subprocess", "where": "https://example.org", "count": "int()"}.items() <= kernel.meanings.items()
+    await kernel.execute("del sp, where, count")
+    await kernel.refresh()
+    assert "sp" not in kernel.meanings
+
+
+@on_shared_loop
 async def test_hostile_names_and_contents_are_only_data(kernel):
     name = "x'\"\\\n); __import__('os')._exit(1) #"
     with pytest.raises(ToolInputError):
@@ -368,10 +378,10 @@ async def test_a_kernel_of_ours_works_in_its_folder_without_our_keys_and_ends_wi
 
 @pytest.mark.asyncio
 async def test_an_unknown_or_broken_kernel_is_a_configuration_error(elsewhere, tmp_path):
-    with pytest.raises(ConfigurationError, match="no kernel named 'rust'.*elsewhere"):
+    with pytest.raises(ConfigurationError, match=r"no kernel named 'rust'.*elsewhere"):
         async with start_kernel("rust", cwd=tmp_path):
             pass
-    with pytest.raises(ConfigurationError, match="(?s)does not start.*exit code 1.*no such luck"):
+    with pytest.raises(ConfigurationError, match=r"(?s)does not start.*exit code 1.*no such luck"):
         async with start_kernel("stillborn", cwd=tmp_path):
             pass
 

@@ -437,6 +437,7 @@ async def test_where_and_how_it_asks(base_url, key):
     assert seen[0].headers.get("x-api-key") == key
     assert json.loads(seen[0].content)["stream"] is True
     assert not provider.capabilities.metered
+    assert provider.capabilities.thinking
 
 
 def test_breakpoints_for_the_cache():
@@ -582,6 +583,7 @@ def test_what_is_empty_or_only_for_people_is_not_sent_and_roles_still_alternate(
         ("claude-sonnet-4-5", "medium", {"thinking": {"type": "enabled", "budget_tokens": 10_000}}),
         ("claude-sonnet-4-5", "max", {"thinking": {"type": "enabled", "budget_tokens": 18_976}}),
         ("claude-3-5-sonnet-latest", "high", {}),
+        ("claude-3-7-sonnet-latest", "low", {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
         ("my-own-model", "low", {"thinking": {"type": "enabled", "budget_tokens": 4096}}),
     ],
 )

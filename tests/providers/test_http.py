@@ -101,7 +101,7 @@ async def test_an_answer_without_length_that_breaks_off_is_an_interruption():
 async def test_silence_before_the_answer_is_given_up():
     async with Server(hold=True) as server:
         with pytest.raises(NetworkError, match="no answer for 1 s") as caught:
-            await ask(HttpClient("p", idle=0.2), server.url)
+            await ask(HttpClient("p", idle=0.4), server.url)
         await asyncio.wait_for(server.hung_up.wait(), 1)
     assert caught.value.retryable
     assert not isinstance(caught.value, StreamInterruptedError)
@@ -110,7 +110,7 @@ async def test_silence_before_the_answer_is_given_up():
 async def test_silence_in_the_middle_is_an_interruption_and_closes_the_connection():
     async with Server(HEAD + b"transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n", hold=True) as server:
         with pytest.raises(StreamInterruptedError, match="nothing came for 1 s"):
-            await ask(HttpClient("p", idle=0.2), server.url)
+            await ask(HttpClient("p", idle=0.4), server.url)
         await asyncio.wait_for(server.hung_up.wait(), 1)
 
 

@@ -136,7 +136,7 @@ async def test_a_stream_that_breaks_anywhere(llmock, provider, fault, after):
 async def test_a_server_that_falls_silent_is_given_up(llmock):
     llmock.reply("one two three")
     llmock.stall(after_chunks=3, seconds=20)
-    provider = AnthropicProvider("k", base_url=llmock.base_url("anthropic"), idle=0.3)
+    provider = AnthropicProvider("k", base_url=llmock.base_url("anthropic"), idle=0.6)
     since = time.monotonic()
     with pytest.raises(StreamInterruptedError, match="nothing came for 1 s"):
         await events_of(provider)

@@ -436,6 +436,7 @@ async def test_where_and_how_it_asks(key):
     assert seen[0].headers.get("authorization") == (f"Bearer {key}" if key else None)
     assert json.loads(seen[0].content)["stream_options"] == {"include_usage": True}
     assert not provider.capabilities.metered
+    assert provider.capabilities.thinking
     assert OpenAIChatProvider("k").capabilities.metered
 
 

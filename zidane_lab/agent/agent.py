@@ -19,6 +19,7 @@ from zidane_lab.agent.assemble import Assembly, assemble
 from zidane_lab.agent.batch import Batch
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.hooks import HookBus
+from zidane_lab.agent.partials import PartialTexts, recover
 from zidane_lab.agent.result import RunResult
 from zidane_lab.errors import AbortedError, BudgetExceededError, ConfigurationError, SessionError, ZidaneError
 from zidane_lab.events import (
@@ -126,6 +127,8 @@ class Agent:
         self.session = session if session is not None else Session.memory()
         self.executor = executor
         self.hooks = hooks if hooks is not None else HookBus()
+        if self.session.path is not None:
+            self.hooks.use(PartialTexts(self.session))
         self.behavior = behavior if behavior is not None else Behavior()
         self.cwd = cwd if cwd is not None else Path.cwd()
         self.name, self.depth = name, depth
@@ -217,6 +220,7 @@ class Agent:
         blocks = _blocks(prompt)
         limits = behavior if behavior is not None else self.behavior
         text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock))
+        recover(self.session)
         run_id = self.session.start_run(text, model=self.model_name).id
         ids = Ids(run_id, depth=self.depth, agent_name=self.name)
         first, started = len(self.session.turns), time.monotonic()

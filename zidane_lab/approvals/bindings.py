@@ -54,7 +54,9 @@ class BindingVisitor(ast.NodeVisitor, ABC):
         """Report an import over a protected name, unless the name holds just that already."""
         held = self.known.get(name)
         if held is not None:
-            same = held == full or _ends(held) == _ends(full)
+            # Of a value only its class is known: taken for the same where it comes from the same package.
+            value = held.endswith("()") and held.partition(".")[0] == full.partition(".")[0]
+            same = held == full or _ends(held) == _ends(full) or (value and full.endswith(f".{name}"))
         else:
             loaded = full.split(".", maxsplit=1)[0] == name and name in sys.modules
             same = CONVENTIONAL.get(name) == full or loaded

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from zidane_lab.approvals.rules import CONVENTIONAL
+from zidane_lab.approvals.rules import BUILTINS, CONVENTIONAL
 from zidane_lab.errors import ZidaneError
 
 __all__ = ["Names", "TooIntricateError"]
@@ -189,8 +189,15 @@ class Names:
         finally:
             self._active.discard(name)
         if not self.is_certain(node):
-            found.add(self._known.get(name) or CONVENTIONAL.get(name) or name)
+            found.add(self._outside(name))
         return found
+
+    def _outside(self, name: str) -> str:
+        """Return what a name stands for outside this code. The shell's own `open` and `exit` are Python's to us."""
+        known = self._known.get(name, "")
+        if name in BUILTINS and not (known.endswith("()") and name == "input"):
+            return name
+        return "str()" if "://" in known else known or CONVENTIONAL.get(name) or name
 
     def _call(self, node: ast.Call) -> set[str]:
         functions = self.origins(node.func)

@@ -83,9 +83,9 @@ MODULES: Final[Mapping[str, str]] = _table(
 """Modules with no use but the one told: importing or using any part of them asks."""
 
 HARMLESS_MODULES: Final = _words(
-    """urllib.parse urllib.error http.HTTPStatus http.HTTPMethod importlib.metadata importlib.resources importlib.util.find_spec
-    IPython.display IPython.core.display IPython.__version__ IPython.version_info timeit.default_timer
-    multiprocessing.cpu_count"""
+    """urllib.parse urllib.error http.HTTPStatus http.HTTPMethod importlib.metadata importlib.resources
+    importlib.util.find_spec IPython.display IPython.core.display IPython.core.display_functions IPython.__version__
+    IPython.version_info timeit.default_timer multiprocessing.cpu_count"""
 )
 """Parts of the modules above that only compute."""
 
@@ -182,7 +182,7 @@ METHODS: Final[Mapping[str, str]] = _table(
 """Attributes that ask on whatever object they are looked up."""
 
 _PATTERNS: Final = (
-    (re.compile(r"(?:write|sink|save)_\w+|\w+_dump|VideoWriter|\w*[a-z]Writer"), _WRITES),
+    (re.compile(r"(?:write|sink|save|dump)_\w+|\w+_(?:dump|write)|mmwrite|VideoWriter|\w*[a-z]Writer"), _WRITES),
     (re.compile(r"(?:download|upload|fetch)_\w+"), _NETWORK),
 )
 

@@ -128,7 +128,8 @@ class Scanner(BindingVisitor):
             self._module(alias.name, node)
             if alias.asname and alias.name in CORE_MODULES and alias.asname != alias.name:
                 self.report(node, f"hides the module {alias.name} under another name")
-            self.imported(alias.asname or alias.name.split(".", maxsplit=1)[0], alias.name, node)
+            root = alias.name.partition(".")[0]
+            self.imported(alias.asname or root, alias.name if alias.asname else root, node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Judge the module and each thing taken from it."""
@@ -213,7 +214,7 @@ class Scanner(BindingVisitor):
             name = ".".join(plain[:size])
             if name in HARMLESS_MODULES:
                 return
-            if name in FUNCTIONS:
+            if name in FUNCTIONS and "(" not in parts[size - 1]:  # what came of it was judged when it was made
                 self.report(node, FUNCTIONS[name])
                 return
             if name in MODULES:

@@ -11,6 +11,7 @@ from pathlib import Path
 from zidane_lab.agent.agent import Agent
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.hooks import HookBundle, HookBus
+from zidane_lab.agent.partials import recover
 from zidane_lab.agent.result import RunResult
 from zidane_lab.approvals.gate import Ask, Gate
 from zidane_lab.approvals.names import known_names
@@ -137,6 +138,7 @@ class Chat:
         if path == current:
             return self.session
         session = Session.open(path)
+        recover(session)
         self.new()
         self._session = session
         return session

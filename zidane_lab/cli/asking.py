@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import textwrap
 import threading
 
 from zidane_lab.approvals.gate import Ask, Question
@@ -28,7 +29,8 @@ def terminal_ask(interaction: str, to: Pipe) -> Ask:
         return None
 
     async def ask(question: Question) -> bool | None:
-        to.text(f"{question.text}\nAllow it? [y/N] ")
+        # All of it, however long: nobody should allow what they were not shown.
+        to.text(f"{question.text}\n{textwrap.indent(question.target, '    ', lambda _: True)}\nAllow it? [y/N] ")
         answer = await _line()
         return answer.strip().lower() in {"y", "yes"} if answer else None
 

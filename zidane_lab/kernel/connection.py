@@ -82,6 +82,8 @@ class Connection:
         channels = (self._client.shell_channel, self._client.control_channel, self._client.iopub_channel)
         self._tasks = [asyncio.create_task(self._read(channel)) for channel in channels]
         self._tasks.append(asyncio.create_task(self._watch()))
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             request = self._ask_info()
@@ -207,6 +209,11 @@ class Connection:
                 await asyncio.sleep(0.2)  # what it said before it died may still be on its way
                 self._lose(cause)
             await asyncio.sleep(WATCH_SECONDS)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Let nobody wait for a reader that is not there any more."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._lose(f"talking to it failed ({type(error).__name__}: {error})")
 
     def _lose(self, cause: str) -> None:
         if self.lost is not None:

@@ -108,7 +108,7 @@ class RemoteExecutor:
         """Why the kernel is gone; ``None`` while it lives."""
         return self._connection.lost
 
-    async def execute(self, code: str, *, timeout: float | None = None) -> Execution:  # noqa: ASYNC109 - the contract's
+    async def execute(self, code: str, *, timeout: float | None = None) -> Execution:
         """Run code as a cell would; see :class:`~zidane_lab.kernel.execution.Executor`.
 
         Cancelled before the code was sent, it raises :class:`asyncio.CancelledError` and the code never runs.

@@ -108,10 +108,10 @@ def find(cls: type) -> tuple[int, Describer]:
     if chosen is not None:
         return 0, chosen
     order = mro(cls)
-    for entry in order:
+    for place, entry in enumerate(order):
         chosen = _FIRST.get(id(entry))
         if chosen is not None:
-            return 0, chosen
+            return place, chosen
     for place, entry in enumerate(order):
         chosen = _TYPES.get(id(entry))
         if chosen is None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from zidane_lab.providers.offline.discovery import Found
 from zidane_lab.providers.offline.intent import Ask
-from zidane_lab.providers.offline.prose import names
+from zidane_lab.providers.offline.prose import names, quote
 from zidane_lab.providers.offline.state import State
 
 __all__ = ["CONNECT", "WHO", "without_work"]
@@ -27,6 +27,8 @@ def without_work(ask: Ask, found: Found, state: State, *, can_run: bool) -> str:
         return _listings(ask, state)
     if "help" in ask.topics and not found.unknown:
         return _help(found)
+    if found.blind is not None:
+        return f"I could not see which variables there are: {quote(found.blind, 160)}. Without that I change nothing.\n"
     if found.unknown:
         return f"I found nothing named {names(found.unknown)}. {_there_is(found)}\n"
     if not found.tables:
@@ -69,6 +71,8 @@ def _fenced(text: str) -> str:
 
 
 def _there_is(found: Found) -> str:
+    if found.blind is not None:
+        return f"I could not see which variables there are: {quote(found.blind, 160)}."
     if found.present:
         return f"Tables in the kernel: {names(found.present)}."
     if found.files:

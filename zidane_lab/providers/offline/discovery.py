@@ -51,7 +51,8 @@ class Found:
     """What there is to work on.
 
     ``tables`` are to be worked on, at most :data:`MOST_TABLES`; ``left`` those left out by that bound. ``unknown``
-    are names in the prompt that nothing answers to. ``present`` are all tables of the namespace.
+    are names in the prompt that nothing answers to. ``present`` are all tables of the namespace. ``blind`` says why
+    the variables could not be listed.
     """
 
     tables: tuple[Table, ...] = ()
@@ -61,6 +62,7 @@ class Found:
     present: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     reused: tuple[str, ...] = ()
+    blind: str | None = None
 
 
 Discovery = tuple[Call, ...] | Found
@@ -78,6 +80,9 @@ def discover(ask: Ask, state: State, tools: AbstractSet[str]) -> Discovery:
     if ask.topics <= {"variables", "files"}:
         files = _files(state.outcomes.get(("files", 0)))
         return Found(variables=variables, present=present, files=files)
+    blind = state.outcomes[("variables", 0)].problem if first else "there is no tool to list them with"
+    if blind is not None and not ask.files:
+        return Found(blind=blind)
     named = _named(ask, present, state)
     if named or ask.files or _unknown(ask, variables):
         return _from_names(ask, state, variables, present, named)

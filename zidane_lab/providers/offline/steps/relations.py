@@ -127,12 +127,12 @@ def _groups_pandas(table: Table, scope: Scope) -> str:
 
 
 def _eta_polars(table: Table, groups: list[Label], values: str, scope: Scope) -> str:
-    pl = scope.alias("pl")
+    pl, rows = scope.alias("pl"), repr(scope.own("group"))
     each = f"{pl}.col({values}.columns)"
     return f"""{{
-    group: {values}.with_columns({table.expr}[group].alias('group of rows'))
-    .drop_nulls('group of rows')
-    .select(({each}.var() - ({each} - {each}.mean().over('group of rows')).var()) / {each}.var())
+    group: {values}.with_columns({table.expr}[group].alias({rows}))
+    .drop_nulls({rows})
+    .select(({each}.var() - ({each} - {each}.mean().over({rows})).var()) / {each}.var())
     .fill_nan(None)
     .row(0, named=True)
     for group in {groups!r}
@@ -245,16 +245,16 @@ def _within(table: Table, scope: Scope) -> str:
     assign, values = shared_numbers(table, labels, scope, exactly=False)
     pairs = scope.own("candidates")
     if table.library == "polars":
-        pl = scope.alias("pl")
+        pl, rows = scope.alias("pl"), repr(scope.own("group"))
         return f"""\
 {scope.imports("pl")}{assign}{pairs} = [
 {listed}]
 {{
     (group, first, second): list(
-        {values}.select(first, second, {table.expr}[group].alias('group of rows'))
+        {values}.select(first, second, {table.expr}[group].alias({rows}))
         .drop_nulls()
-        .filter({pl}.len().over('group of rows') >= {_ENOUGH})
-        .group_by('group of rows', maintain_order=True)
+        .filter({pl}.len().over({rows}) >= {_ENOUGH})
+        .group_by({rows}, maintain_order=True)
         .agg({pl}.corr(first, second).alias('r'))
         .iter_rows()
     )

@@ -1,0 +1,251 @@
+"""The same cell elsewhere: nbclient, papermill, nbconvert, a terminal, a script, a killed and a second kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter, MarkdownExporter
+
+from tests.kernels import MIME, running_kernel
+from tests.notebook.support import stripped
+from tests.notebook.test_magics import Book, python
+
+pytestmark = pytest.mark.kernel
+
+SCRIPT = {
+    "answers": [
+        {"text": "Looking & <b>thinking</b>.", "calls": [python("print('live')\ntotal = 2 + 3\ntotal", "Add")]},
+        {"calls": [python("1 / 0", "Try")]},
+        {"text": "The total is **5**.\n\n<script>alert('model')</script>"},
+    ]
+}
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    (tmp_path / "script.json").write_text(json.dumps(SCRIPT))
+    book = nbformat.v4.new_notebook()
+    book.cells = [
+        nbformat.v4.new_code_cell("%load_ext zidane_lab"),
+        nbformat.v4.new_code_cell("%%zidane --model scripted/script.json --to answer\nAdd 2 and 3, please?"),
+        nbformat.v4.new_code_cell("assert total == 5\nprint(answer.status)"),
+    ]
+    return book
+
+
+def executed(book, folder):
+    NotebookClient(book, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
+    return book
+
+
+def test_nbclient_keeps_everything_that_was_drawn(notebook, tmp_path):
+    book = executed(notebook, tmp_path)
+    nbformat.validate(book)
+    outputs = book.cells[1].outputs
+    kinds = [
+        output.data.get(MIME, {}).get("kind", "-") if "data" in output else output.output_type for output in outputs
+    ]
+    assert kinds == ["text", "tool", "stream", "-", "tool", "error", "text", "usage"]
+    assert all("error" != output.output_type for output in outputs)  # papermill would take it for a failure
+    assert outputs[1].data[MIME]["status"] == "ok"  # the last update, not the first
+    assert book.cells[2].outputs[0].text == "completed\n"
+    again = nbformat.reads(nbformat.writes(book), as_version=4)
+    assert again.cells[1].outputs == outputs
+
+
+def test_nbconvert_makes_a_safe_page_that_reads_well(notebook, tmp_path):
+    book = executed(notebook, tmp_path)
+    html, _ = HTMLExporter().from_notebook_node(book)
+    body = html.split("<body", 1)[1]
+    text = "".join(stripped(body).text)
+    for words in (
+        "Add",
+        "live",
+        "The total is 5.",
+        "ZeroDivisionError: division by zero",
+        "<script>alert('model')</script>",
+    ):
+        assert words in text, words
+    assert "<script>alert('model')" not in body
+    assert "<b>thinking</b>" not in body
+    markdown, _ = MarkdownExporter().from_notebook_node(book)
+    assert "The total is **5**." in markdown
+
+
+def test_a_page_that_shows_only_plain_text_tells_the_whole_story(notebook, tmp_path):
+    outputs = executed(notebook, tmp_path).cells[1].outputs
+    story = "\n".join(output.get("text") or output.data["text/plain"] for output in outputs)
+    assert re.fullmatch(
+        r"Looking & <b>thinking</b>\.\n"
+        r"✓ Add  \(run_python · created total · 0\.\d s\)\n    print\('live'\)\n    total = 2 \+ 3\n    total\n"
+        r"live\n\n5\n"
+        r"✗ Try  \(run_python · failed · 0\.\d s\)\n    1 / 0\n"
+        r"  cell, line 1, in <module>\n    1 / 0\nZeroDivisionError: division by zero\n"
+        r"The total is \*\*5\*\*\.\n\n<script>alert\('model'\)</script>\n"
+        r"scripted/script\.json · 3 turns · 2 tool calls · \d+\.\d s",
+        story,
+    ), story
+
+
+def test_papermill_runs_it(notebook, tmp_path):
+    import papermill
+
+    nbformat.write(notebook, tmp_path / "in.ipynb")
+    papermill.execute_notebook(
+        tmp_path / "in.ipynb", tmp_path / "out.ipynb", cwd=str(tmp_path), kernel_name="python3", progress_bar=False
+    )
+    book = nbformat.read(tmp_path / "out.ipynb", 4)
+    assert book.cells[2].outputs[0].text == "completed\n"
+
+
+def test_a_failed_run_fails_the_notebook(notebook, tmp_path):
+    from nbclient.exceptions import CellExecutionError
+
+    (tmp_path / "script.json").write_text(json.dumps([{"error": {"code": "quota", "message": "Spent."}}]))
+    with pytest.raises(CellExecutionError, match="QuotaError"):
+        executed(notebook, tmp_path)
+
+
+# --- terminals and scripts --------------------------------------------------------------------------
+
+
+def test_terminal_ipython(tmp_path):
+    (tmp_path / "script.json").write_text(json.dumps(SCRIPT))
+    environment = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "dumb", "HOME": str(tmp_path)}
+    leader, follower = pty.openpty()
+    shell = subprocess.Popen(
+        [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--colors=NoColor"],
+        stdin=follower, stdout=follower, stderr=follower, cwd=tmp_path, env=environment, close_fds=True,
+    )  # fmt: skip
+    os.close(follower)
+    seen = ""
+
+    def until(words: str, seconds: float = 30) -> None:
+        nonlocal seen
+        end = time.monotonic() + seconds
+        while words not in seen:
+            assert time.monotonic() < end, seen
+            if select.select([leader], [], [], 0.2)[0]:
+                seen += os.read(leader, 65536).decode(errors="replace")
+
+    def send(line: str) -> None:
+        os.write(leader, line.encode() + b"\n")
+
+    try:
+        until("In [1]:")
+        send("%load_ext zidane_lab")
+        until("In [2]:")
+        send("%zidane --model scripted/script.json --to answer what's 2 + 3?")
+        until("3 turns · 2 tool calls")
+        until("In [3]:")
+        for words in ("Looking & <b>thinking</b>.", "▸ Add", "live", "ZeroDivisionError", "The total is **5**."):
+            assert words in seen, seen
+        send("total, answer.status")
+        until("(5, 'completed')")
+        send("%zidane --bg hello")
+        until("--bg needs a Jupyter kernel")
+        send("%zidane /doctor")
+        until("No problems found")
+        assert list(tmp_path.glob(".zidane/sessions/*/*.jsonl"))
+    finally:
+        shell.kill()
+        shell.wait()
+        os.close(leader)
+
+
+def test_ask_in_a_script(tmp_path):
+    (tmp_path / "script.json").write_text(json.dumps(SCRIPT))
+    code = (
+        "import zidane_lab\n"
+        "start = 40\n"
+        "r = zidane_lab.ask('Add', model='scripted/script.json', namespace=globals())\n"
+        "print([total, r.status, r.code[0].split()[0], len(r.turns)])\n"
+    )
+    (tmp_path / "run.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "live\n5\n[5, 'completed', \"print('live')\", 6]\n"
+    assert not (tmp_path / ".zidane").exists()
+
+
+def test_ask_is_refused_where_a_loop_runs(tmp_path):
+    with running_kernel(tmp_path) as kernel:
+        cell = kernel.run(
+            "import zidane_lab\nasync def f():\n    return zidane_lab.ask('hi', model='offline')\nawait f()"
+        )
+        assert cell.error["ename"] == "ConfigurationError"
+        assert "%%zidane" in cell.error["evalue"]
+
+
+def test_an_agent_of_ones_own_in_a_cell(tmp_path):
+    with running_kernel(tmp_path) as kernel:
+        kernel.ok(
+            "import zidane_lab\nfrom zidane_lab.providers.scripted import call\n"
+            "base = 5\n"
+            "@zidane_lab.tool\ndef double(number: int) -> int:\n    'Double a number.'\n    return 2 * number\n"
+            "provider = zidane_lab.ScriptedProvider([call('run_python', code='made = base + 1', intent='x'), call('double', number=21), 'Fine.'])\n"
+            "agent = zidane_lab.Agent(provider, tools=[*zidane_lab.default_tools(), double], executor=zidane_lab.LiveExecutor())\n"
+            "result = await agent.run('go')"
+        )
+        assert kernel.value("(made, result.text, result.turns[4].tool_results[0].text)") == (6, "Fine.", "42")
+
+
+# --- death and company ------------------------------------------------------------------------------
+
+
+def test_a_killed_kernel_loses_nothing_that_was_shown(tmp_path):
+    with running_kernel(tmp_path) as kernel:
+        book = Book(kernel, tmp_path)
+        kernel.ok("%load_ext zidane_lab")
+        shown = []
+        code = "import time\nprint('on', flush=True)\ntime.sleep(60)"
+        msg = kernel.start(book.cell("Remember this", {"text": "First I compute."}, script={}))
+        kernel.finish(msg)
+        kernel.start(book.cell("And this", {"text": "Now I wait.", "calls": [python(code)]}, {"text": "never"}))
+        end = time.monotonic() + 20
+        while not any(m["msg_type"] == "stream" for m in shown) and time.monotonic() < end:
+            shown.append(kernel.client.get_iopub_msg(timeout=10))
+        kernel.kill()
+    with running_kernel(tmp_path) as kernel:
+        book = Book(kernel, tmp_path)
+        book.count = 10
+        kernel.ok("%load_ext zidane_lab")
+        cell = kernel.ok("%zidane /resume")
+        for words in ("Remember this", "First I compute.", "And this", "Now I wait.", "cut off"):
+            assert words in cell.text, cell.text
+        book.ask("Go on", {"text": "Going on."})
+        turns = book.turns()
+        (result,) = [b for turn in turns for b in turn["blocks"] if b["kind"] == "tool_result"]
+        assert result["parts"][0]["text"] == "[Tool use interrupted]"
+        assert [turn["blocks"][0].get("text") for turn in turns][-2:] == ["Go on", "Going on."]
+
+
+def test_a_second_kernel_is_told_who_has_the_session(tmp_path):
+    with running_kernel(tmp_path) as one, running_kernel(tmp_path) as two:
+        first, second = Book(one, tmp_path), Book(two, tmp_path)
+        second.count = 50
+        for kernel in (one, two):
+            kernel.ok("%load_ext zidane_lab")
+        first.ask("Mine", {"text": "one"})
+        refused = two.run("%zidane /resume")
+        assert refused.error["ename"] == "SessionLockedError"
+        assert str(one.pid) in refused.error["traceback"][0]
+        second.ask("Then my own", {"text": "two"})
+        first.ask("Still mine", {"text": "three"})
+        files = sorted(tmp_path.glob(".zidane/sessions/*/*.jsonl"))
+        assert len(files) == 2
+        said = [re.findall(r'"text":\s*"(\w[^"]*)"', path.read_text()) for path in files]
+        assert said == [["Mine", "one", "Still mine", "three"], ["Then my own", "two"]]
