@@ -91,7 +91,16 @@ def test_cost_of_a_turn_and_time_to_the_first_text(service, tmp_path, calls, rou
     table(
         f"{turns} model turns, {calls} tool calls, {rounds} rounds; milliseconds, medians; "
         f"ratios to the faster peer ({versions})",
-        ["", "wall/turn above floor", "ratio", "processor/turn above floor", "ratio", "first text", "ratio", "half of them"],
+        [
+            "",
+            "wall/turn above floor",
+            "ratio",
+            "processor/turn above floor",
+            "ratio",
+            "first text",
+            "ratio",
+            "half of them",
+        ],
         [
             [
                 name,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import httpx
 
@@ -38,7 +38,7 @@ class Outcome:
     tool_calls: int = 0
     text: str = ""
 
-    def __enter__(self) -> Outcome:
+    def __enter__(self) -> Self:
         self.wall, self.processor = time.perf_counter(), time.process_time()
         return self
 
@@ -166,7 +166,14 @@ class PydanticAI:
             return a + b
 
     async def run(self) -> Outcome:
-        from pydantic_ai import AgentRunResultEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta, UsageLimits
+        from pydantic_ai import (
+            AgentRunResultEvent,
+            PartDeltaEvent,
+            PartStartEvent,
+            TextPart,
+            TextPartDelta,
+            UsageLimits,
+        )
 
         self._calls, limits = 0, UsageLimits(request_limit=None)
         with Outcome() as outcome:
@@ -227,7 +234,10 @@ def _body(messages: list[dict[str, Any]]) -> dict[str, Any]:
         "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
         "required": ["a", "b"],
     }
-    tool = {"type": "function", "function": {"name": "add", "description": "Add two numbers.", "parameters": parameters}}
+    tool = {
+        "type": "function",
+        "function": {"name": "add", "description": "Add two numbers.", "parameters": parameters},
+    }
     return {
         "model": MODEL,
         "messages": messages,

@@ -7,10 +7,12 @@ import os
 import selectors
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import zmq
 from jupyter_client.session import Session
@@ -19,10 +21,7 @@ from tests.kernels import Kernel, running_kernel
 
 
 class WirePublisher:
-    """Turns every display into the frames ipykernel would send, and counts them.
-
-    ``moments`` are those of updates and first displays alike, by the clock given.
-    """
+    """Turns every display into the frames ipykernel would send, counts them, and notes when they went."""
 
     def __init__(self, clock: Any = time.monotonic) -> None:
         self._session = Session(key=b"signed as in a real kernel")
@@ -30,8 +29,9 @@ class WirePublisher:
         self._clock = clock
         self._shown = 0
         self.bytes = 0
-        self.moments: dict[str, list[float]] = {}
         self.final: dict[str, dict[str, Any]] = {}
+        self.sent: list[Sent] = []
+        self._visible = 0
 
     def show(self, bundle: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> str:
         self._shown += 1
@@ -46,12 +46,34 @@ class WirePublisher:
         content = {"data": dict(bundle), "metadata": {}, "transient": {"display_id": display_id}}
         message = self._session.msg(kind, content, parent=self._parent)
         self.bytes += sum(map(len, self._session.serialize(message, ident=b"kernel.topic.display_data")))
-        self.moments.setdefault(display_id, []).append(self._clock())
+        before = self.final.get(display_id, {}).get("text/plain", "")
+        self._visible += visible(bundle["text/plain"]) - visible(before)
         self.final[display_id] = dict(bundle)
+        self.sent.append(Sent(self._clock(), "text/markdown" in bundle, self._visible))
 
     @property
-    def messages(self) -> int:
-        return sum(map(len, self.moments.values()))
+    def provisional(self) -> list[float]:
+        """When something went out that was replaced later."""
+        return [each.moment for each in self.sent if not each.final]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One message: when, whether it was a display's last, and how many visible characters the page then shows."""
+
+    moment: float
+    final: bool
+    visible: int
+
+
+def visible(text: str) -> int:
+    """Characters that are not white space."""
+    return len("".join(text.split()))
+
+
+def busiest_second(moments: Sequence[float]) -> int:
+    """The most moments that lie within any second."""
+    return max((bisect_left(moments, start + 0.999) - at for at, start in enumerate(moments)), default=0)
 
 
 class FlyingLoop(asyncio.SelectorEventLoop):
@@ -81,10 +103,11 @@ class IOPubMeter(threading.Thread):
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(daemon=True)
+        self._kernel = kernel
         self._address = f"tcp://127.0.0.1:{kernel.client.iopub_port}"
         self._stopping = threading.Event()
         self._listening = threading.Event()
-        self.bytes = self.messages = 0
+        self.bytes = 0
         self.moments: list[float] = []
 
     def run(self) -> None:
@@ -99,26 +122,31 @@ class IOPubMeter(threading.Thread):
                 self._listening.set()
                 if frames[0].endswith(b"display_data"):
                     self.bytes += sum(map(len, frames))
-                    self.messages += 1
                     self.moments.append(time.monotonic())
 
-    def hears(self) -> bool:
-        """Whether anything has come: subscribing takes a moment."""
-        return self._listening.is_set()
+    def __enter__(self) -> Self:
+        """Start, and wait until anything has come: subscribing takes a moment."""
+        self.start()
+        until = time.monotonic() + 10
+        while not self._listening.is_set():
+            assert time.monotonic() < until, "IOPub stays silent"
+            self._kernel.ok("pass")
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
+        time.sleep(0.3)  # what is on its way still counts
         self._stopping.set()
         self.join(timeout=10)
 
 
 @contextmanager
-def quiet_kernel(folder: Path) -> Iterator[Kernel]:
+def quiet_kernel(folder: Path, **options: Any) -> Iterator[Kernel]:
     """A kernel whose log goes to a file instead of between the figures."""
     stderr = os.dup(2)
     try:
         with (folder / "kernel.log").open("ab") as log:
             os.dup2(log.fileno(), 2)
-        context = running_kernel(folder)
+        context = running_kernel(folder, **options)
         kernel = context.__enter__()
     finally:
         os.dup2(stderr, 2)

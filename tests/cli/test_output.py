@@ -77,10 +77,10 @@ async def test_progress_names_each_call_once_and_says_how_it_ended():
     first, second = out.getvalue().splitlines()
     assert first.startswith("▸ run_python: look [2Jhere xxx")
     assert len(first) < 250
-    assert second == "  ✗ failed 1.2 s: KeyError: 'b'"
+    assert second == "  ✗ run_python failed, 1.2 s: KeyError: 'b'"
     out = io.StringIO()
     await told(Progress(Pipe(out)), after("Blocked: not allowed\nmore", "blocked"))
-    assert out.getvalue().splitlines() == ["▸ run_python: look", "  ⊘ refused 1.2 s: not allowed"]
+    assert out.getvalue().splitlines() == ["▸ run_python: look", "  ⊘ run_python refused, 1.2 s: not allowed"]
 
 
 @pytest.mark.asyncio

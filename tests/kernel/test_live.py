@@ -68,6 +68,17 @@ def test_a_semicolon_hides_the_value_and_none_is_not_shown(kernel):
     assert run(kernel, "None")[0]["kinds"] == []
 
 
+def test_long_plain_values_are_shown_folded_and_recorded_whole(kernel):
+    evidence, cell = run(kernel, "{n: '<b>' for n in range(200)}")
+    (shown,) = cell.displays
+    assert shown["text/plain"] == evidence["texts"][0]
+    assert shown["text/plain"].count("\n") == 199
+    assert shown["text/html"].startswith("<details><summary><code>{0: ")
+    assert "(200 lines)" in shown["text/html"]
+    assert "<b>" not in shown["text/html"]
+    assert set(run(kernel, "[1, 2]")[1].displays[0]) == {"text/plain"}
+
+
 def test_shell_commands_and_subprocesses_are_seen(kernel):
     evidence, cell = run(kernel, "!echo hello from sh\nimport os\ncode = os.system('echo hello from a child')")
     assert "hello from sh" in "".join(evidence["texts"])
@@ -254,3 +265,23 @@ def test_the_kernels_own_interrupt_handling_is_back_afterwards(kernel):
     cell = kernel.finish(msg, on_message=lambda m: shown.append(m) if m["msg_type"] == "stream" else None)
     assert cell.error["ename"] == "KeyboardInterrupt"
     assert time.monotonic() - moments[0] < 2
+
+
+def test_code_that_waits_for_its_turn_never_starts_once_cancelled(kernel):
+    code = """
+_ex = LiveExecutor()
+_first = asyncio.ensure_future(_ex.execute("import asyncio\\nawait asyncio.sleep(0.6)"))
+await asyncio.sleep(0.1)
+_second = asyncio.ensure_future(_ex.execute("started_anyway = True"))
+await asyncio.sleep(0.1)
+_second.cancel()
+_e2, _e1 = await _second, await _first
+"""
+    kernel.ok(code)
+    assert kernel.value("(_e1.status, _e2.status, 'started_anyway' in globals())") == ("ok", "interrupted", False)
+
+
+def test_waiting_clears_take_effect_with_the_next_output(kernel):
+    code = "from IPython.display import clear_output\nprint('a')\nclear_output(wait=True)\n"
+    assert run(kernel, code)[0]["texts"] == ["a\n"]
+    assert run(kernel, code + "print('b')")[0]["texts"] == ["b\n"]

@@ -88,12 +88,12 @@ def test_a_page_that_shows_only_plain_text_tells_the_whole_story(notebook, tmp_p
     story = "\n".join(output.get("text") or output.data["text/plain"] for output in outputs)
     assert re.fullmatch(
         r"Looking & <b>thinking</b>\.\n"
-        r"✓ Add  \(run_python · created total · 0\.\d s\)\n    print\('live'\)\n    total = 2 \+ 3\n    total\n"
+        r"✓ Add  \(run_python · created total · [\d.]+ m?s\)\n    print\('live'\)\n    total = 2 \+ 3\n    total\n"
         r"live\n\n5\n"
-        r"✗ Try  \(run_python · failed · 0\.\d s\)\n    1 / 0\n"
+        r"✗ Try  \(run_python · failed · [\d.]+ m?s\)\n    1 / 0\n"
         r"  cell, line 1, in <module>\n    1 / 0\nZeroDivisionError: division by zero\n"
         r"The total is \*\*5\*\*\.\n\n<script>alert\('model'\)</script>\n"
-        r"scripted/script\.json · 3 turns · 2 tool calls · \d+\.\d s",
+        r"scripted/script\.json · 3 turns · 2 tool calls · [\d.]+ m?s",
         story,
     ), story
 

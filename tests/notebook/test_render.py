@@ -100,6 +100,25 @@ async def test_a_long_call_shows_its_time():
     await run
 
 
+async def test_each_call_of_a_batch_is_drawn_above_its_own_outputs():
+    page = Page()
+
+    async def printing(_context, code="", intent=""):
+        page.show({"text/plain": f"output of {code}"})
+        return "ok"
+
+    agent = Agent(
+        ScriptedProvider(
+            [[call("run_python", code="a"), call("run_python", code="b"), call("run_python", code="c")], "ok"]
+        ),
+        tools=[simple_tool("run_python", printing)],
+    )
+    agent.hooks.use(CellRenderer(page))
+    await agent.run("go")
+    drawn_in_order = [bundle.get(MIME, {}).get("kind", bundle["text/plain"]) for bundle in page.final]
+    assert drawn_in_order[:6] == ["tool", "output of a", "tool", "output of b", "tool", "output of c"]
+
+
 async def test_a_blocked_call_says_why():
     agent, page = drawn([call("echo", text="x")], "ok", tools=[simple_tool("echo", echo)])
 
@@ -121,8 +140,8 @@ async def test_stopping_leaves_no_card_running_and_says_so():
     await slow.started.wait()
     agent.abort()
     await run
-    assert kinds(page) == ["text", "tool", "tool", "banner", "usage"]
-    assert [bundle[MIME].get("status") for bundle in page.final[1:3]] == ["interrupted", "interrupted"]
+    assert kinds(page) == ["text", "tool", "banner", "usage"]
+    assert page.final[1][MIME]["status"] == "interrupted"
     assert "⚠ Stopped." in page.text
     count = len(page.sends)
     await asyncio.sleep(1.2)

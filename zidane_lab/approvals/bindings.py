@@ -47,8 +47,12 @@ class BindingVisitor(ast.NodeVisitor, ABC):
 
     def binding(self, name: str, node: ast.AST) -> None:
         """Report a binding of a protected name, where it is the user's variable that is bound."""
-        if name in self._protected and (not self._globals or name in self._globals[-1]):
+        if self._is_users(name):
             self.report(node, f"overwrites your variable {name}")
+
+    def _is_users(self, name: str) -> bool:
+        """Whether the name means the user's variable in the scope that is being visited."""
+        return name in self._protected and (not self._globals or name in self._globals[-1])
 
     def imported(self, name: str, full: str, node: ast.AST) -> None:
         """Report an import over a protected name, unless the name holds just that already."""
@@ -88,7 +92,7 @@ class BindingVisitor(ast.NodeVisitor, ABC):
         """Judge a name that is bound or deleted."""
         if isinstance(node.ctx, ast.Store):
             self.binding(node.id, node)
-        elif isinstance(node.ctx, ast.Del) and node.id in self._protected:
+        elif isinstance(node.ctx, ast.Del) and self._is_users(node.id):
             self.report(node, f"deletes your variable {node.id}")
 
     def visit_Delete(self, node: ast.Delete) -> None:

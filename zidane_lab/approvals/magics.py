@@ -95,7 +95,8 @@ def to_python(source: str) -> tuple[str, int]:
 
     lines = source.splitlines(keepends=True)
     dropped = next((index for index, line in enumerate(lines) if not line.isspace()), 0)
-    return TransformerManager().transform_cell(source), dropped
+    manager = TransformerManager()  # type: ignore[no-untyped-call]  # IPython's
+    return manager.transform_cell(source), dropped
 
 
 def automagic(source: str) -> str | None:
@@ -106,7 +107,7 @@ def automagic(source: str) -> str | None:
     match = re.match(r"([A-Za-z_]\w*)(\s*)(.?)", text)
     if match is None or match[1] not in _AUTOMAGIC:
         return None
-    return match[1] if not match[3] or (match[2] and match[3] not in "=!<>()[],.+*/%^&|") else None
+    return match[1] if not match[3] or (match[2] and match[3] not in "=!<>(),+*/%^&|") else None
 
 
 def read_magic(name: str, line: str, body: str | None = None) -> Magic:

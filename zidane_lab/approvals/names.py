@@ -22,14 +22,15 @@ def known_names(namespace: Mapping[str, Any]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name, value in list(namespace.items())[:_MOST]:
-        if isinstance(value, ModuleType):
-            found[name] = str(value.__name__)
-        elif isinstance(value, str):
+        kind = type(value)  # not `isinstance`, which asks the value itself
+        if issubclass(kind, ModuleType):
+            found[name] = str(ModuleType.__getattribute__(value, "__dict__").get("__name__", ""))
+        elif kind is str:
             found[name] = value[:200] if "://" in value[:200] else "str()"
-        elif isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+        elif issubclass(kind, type) or kind in {FunctionType, BuiltinFunctionType}:
             found[name] = _full_name(value)
         else:
-            found[name] = f"{_full_name(type(value))}()"
+            found[name] = f"{_full_name(kind)}()"
     return found
 
 

@@ -140,10 +140,10 @@ class Names:
     def origins(self, node: ast.expr | None) -> frozenset[str]:
         """Return what the expression can stand for; empty where nothing is known of it."""
         self._step()
-        found = self._origins(node)
+        found = frozenset(self._origins(node))
         if len(found) > _MOST_ORIGINS or any(len(each) > _MOST_TEXT for each in found):
             raise TooIntricateError("The code is too intricate to judge.")
-        return frozenset(found)
+        return found
 
     def _origins(self, node: ast.expr | None) -> Iterable[str]:  # noqa: C901 - one case for each kind of node
         match node:

@@ -196,8 +196,9 @@ class Scanner(BindingVisitor):
         why = method_effect(name)
         if why and not (name in {"write", "writelines"} and receiver and receiver <= _WRITABLE):
             self.report(node, why)
-        uncalled = not (isinstance(parent, ast.Call) and parent.func is node) and isinstance(node, ast.Attribute)
-        if uncalled and (name in WRITERS_WITH_PATH or (name in PATH_METHODS and self._is_handed_on(node, parent))):
+        if not isinstance(node, ast.Attribute) or (isinstance(parent, ast.Call) and parent.func is node):
+            return
+        if name in WRITERS_WITH_PATH or (name in PATH_METHODS and self._is_handed_on(node, parent)):
             self.report(node, f"hands on `{name}`, so what it is called with cannot be seen")
 
     def _reference(self, origin: str, node: ast.AST) -> None:

@@ -95,10 +95,10 @@ _PUBLIC: Final = ("*.pub", "*/.ssh/known_hosts", "*/.ssh/config")
 
 def looks_secret(path: str | os.PathLike[str]) -> bool:
     """Whether the name of a file, or of what it links to, commonly belongs to secrets."""
-    written = os.path.expanduser(os.fspath(path))  # noqa: PTH111 - text in, text out; nothing has to exist
+    written = os.fspath(path)
     try:
-        resolved = os.path.realpath(written)
-    except (OSError, ValueError):
+        resolved = os.path.realpath(os.path.expanduser(written))  # noqa: PTH111 - text in, text out
+    except (OSError, ValueError):  # no file has such a name
         resolved = written
     return secret_name(written) or secret_name(resolved)
 

@@ -27,13 +27,13 @@ __all__ = ["EventLines", "Pipe", "Progress", "Refusals"]
 _QUESTIONS: Final = (ContextTransform, SystemTransform, ToolGate, ToolTransform)
 """Put to subscribers so that they change something; what came of them is in the events that follow."""
 
-_MARKS: Final[Mapping[str, str]] = {
-    "ok": "✓",
-    "error": "✗ failed",
-    "blocked": "⊘ refused",
-    "skipped": "– skipped",
-    "cancelled": "– cancelled",
-    "interrupted": "■ interrupted",
+_ENDS: Final[Mapping[str, str]] = {
+    "ok": "✓ {}",
+    "error": "✗ {} failed",
+    "blocked": "⊘ {} refused",
+    "skipped": "– {} skipped",
+    "cancelled": "– {} cancelled",
+    "interrupted": "■ {} interrupted",
 }
 
 
@@ -106,7 +106,7 @@ class Progress:
         if event.ids.call_id not in self._started:  # refused or skipped
             self._to.text(f"▸ {_call_words(event.tool, event.input)}")
         reason = "" if event.outcome == "ok" else f": {_reason(event)}"
-        self._to.text(f"  {_MARKS[event.outcome]} {event.seconds:.1f} s{reason}")
+        self._to.text(f"  {_ENDS[event.outcome].format(event.tool)}, {event.seconds:.1f} s{reason}")
 
     def _failed(self, event: HookFailed) -> None:
         self._to.text(f"  ! {event.handler} failed at {event.about}: {event.error}")

@@ -8,6 +8,7 @@ agent does not make the whole cell count as failed.
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import sys
@@ -27,6 +28,9 @@ SHOW_CHARACTERS: Final = 200_000
 KEEP_CHARACTERS: Final = 50_000_000
 """Stream text kept in memory; beyond it only the length is counted, and said."""
 
+FOLD_LINES: Final = 10
+"""Values with only a plain form that are longer than this are shown folded."""
+
 _DRAINED: Final = "\0" * 7
 """Sent through the watched file descriptor after the code: when it arrives, all before it has. Invisible."""
 
@@ -42,12 +46,14 @@ class Capture:
         self._kept = 0
         self._shown = 0
         self._dropped = 0
+        self._clearing = False
         self.warnings: list[str] = []
         self.traceback: str | None = None
 
     def stream(self, kind: Literal["stdout", "stderr"], text: str) -> str:
         """Keep ``text`` and return the part of it to show."""
         with self._lock:
+            self._clear_if_due()
             room = max(0, KEEP_CHARACTERS - self._kept)
             self._kept += len(text[:room])
             self._dropped += max(0, len(text) - room)
@@ -66,6 +72,7 @@ class Capture:
     def add(self, output: Output) -> None:
         """Keep a display output or a value."""
         with self._lock:
+            self._clear_if_due()
             self._items.append(output)
 
     def update(self, display_id: str, data: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
@@ -75,10 +82,17 @@ class Capture:
                 if isinstance(item, Output) and item.display_id == display_id:
                     self._items[index] = Output("display", data=data, metadata=metadata, display_id=display_id)
 
-    def clear(self) -> None:
-        """Forget outputs so far: the code asked for ``clear_output``."""
+    def clear(self, *, wait: bool = False) -> None:
+        """Forget outputs so far (with ``wait``: as soon as another follows), as the code asked the page to."""
         with self._lock:
+            self._clearing = wait
+            if not wait:
+                self._items.clear()
+
+    def _clear_if_due(self) -> None:
+        if self._clearing:
             self._items.clear()
+            self._clearing = False
 
     def outputs(self) -> tuple[Output, ...]:
         """Return what was recorded, in order."""
@@ -205,12 +219,23 @@ def _tee_displays(publisher: Any, record: Capture) -> Iterator[None]:
             record.add(Output("display", data=_encoded(data), metadata=metadata or {}, display_id=display_id))
         publish(data, metadata, *args, transient=transient, update=update, **kwargs)
 
-    def clear(*_args: Any, **_kwargs: Any) -> None:
+    def clear(wait: bool = False, *_args: Any, **_kwargs: Any) -> None:  # noqa: FBT002 - IPython's signature
         # Only our record is cleared: clearing the cell would take the transcript with it.
-        record.clear()
+        record.clear(wait=wait)
 
     with _attribute(publisher, "publish", tee), _attribute(publisher, "clear_output", clear):
         yield
+
+
+def _folded(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a long value that has only a plain form so that a page shows its first line and unfolds the rest."""
+    text = data.get("text/plain")
+    if set(data) != {"text/plain"} or not isinstance(text, str) or text.count("\n") < FOLD_LINES:
+        return dict(data)
+    first = text.partition("\n")[0]
+    label = f"{first[:80]}… ({text.count(chr(10)) + 1} lines)"
+    folded = f"<details><summary><code>{html.escape(label)}</code></summary><pre>{html.escape(text)}</pre></details>"
+    return {"text/plain": text, "text/html": folded}
 
 
 def _encoded(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,7 +258,7 @@ def _take_value(shell: Any, record: Capture, *, quiet: bool) -> Iterator[None]:
             return
         record.add(Output("value", data=_encoded(data), metadata=metadata))
         # The original publisher, so that the value is not recorded a second time.
-        type(shell.display_pub).publish(shell.display_pub, data, metadata)
+        type(shell.display_pub).publish(shell.display_pub, _folded(data), metadata)
 
     former_hook, former_trap = sys.displayhook, shell.display_trap.hook
     sys.displayhook = displayhook

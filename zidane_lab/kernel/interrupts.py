@@ -47,6 +47,16 @@ class Guard:
         self._thread: threading.Thread | None = None
 
     @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Let an interrupt cancel the current task while it waits for its turn to run code."""
+        self._loop, self._thread, self._task = asyncio.get_running_loop(), None, asyncio.current_task()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._task = None
+
+    @contextmanager
     def around(self, task: asyncio.Task[Any]) -> Iterator[None]:
         """Guard ``task``; enter on the thread of its loop. Off the main thread there are no signals to guard."""
         self._loop, self._thread = asyncio.get_running_loop(), threading.current_thread()
@@ -68,10 +78,10 @@ class Guard:
         """Interrupt the task from any thread; does nothing once it has ended."""
         with self._lock:
             task, loop, thread = self._task, self._loop, self._thread
-            if task is None or loop is None or thread is None or task.done():
+            if task is None or loop is None or task.done():
                 return
             self.reason = self.reason or reason
-            if thread is not threading.main_thread():
+            if thread is None or thread is not threading.main_thread():
                 loop.call_soon_threadsafe(task.cancel)
             elif hasattr(signal, "pthread_kill"):
                 # A real signal also wakes blocking system calls such as sleep and read.

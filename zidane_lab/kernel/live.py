@@ -161,9 +161,15 @@ class LiveExecutor:
 
     async def _execute(self, code: str, timeout: float | None, guard: Guard) -> Execution:
         traffic = traffic_of(self.shell)
-        async with traffic.lock:
+        try:
+            with guard.waiting():
+                await traffic.lock.acquire()
+        except asyncio.CancelledError:
+            return Execution(code, "interrupted")
+        try:
             if self._background:
-                await traffic.clear()
+                with guard.waiting():
+                    await traffic.clear()
             timer = threading.Timer(timeout, guard.interrupt, ["timeout"]) if timeout else None
             try:
                 with _sent_to(self.shell.display_pub, self._parent):
@@ -171,6 +177,10 @@ class LiveExecutor:
             finally:
                 if timer is not None:
                     timer.cancel()
+        except asyncio.CancelledError:  # stopped while it waited for the user's cell to end: it never ran
+            return Execution(code, "interrupted")
+        finally:
+            traffic.lock.release()
 
     async def _run(self, code: str, guard: Guard, timer: threading.Timer | None) -> Execution:
         shell = self.shell

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, cast
 from uuid import uuid4
@@ -205,7 +206,8 @@ class RemoteExecutor:
     async def _interrupt_when_asked(self, piece: _Piece) -> None:
         await piece.stop.wait()
         while True:
-            await self._connection.interrupt()
+            with suppress(OSError, RuntimeError):  # no process to interrupt: that the kernel is gone is told elsewhere
+                await self._connection.interrupt()
             await asyncio.sleep(INTERRUPT_SECONDS)
 
     async def _evidence(self, piece: _Piece, reply: Mapping[str, Any], warnings: list[str]) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ line that counts them, except the last one, which shows where it broke.
 from __future__ import annotations
 
 import linecache
+import sysconfig
 import traceback
 from collections.abc import Iterable
 from typing import Final
@@ -18,13 +19,14 @@ __all__ = ["MESSAGE_CHARACTERS", "error_info"]
 MESSAGE_CHARACTERS: Final = 4_000
 """Longest exception message kept whole; some libraries put whole frames into theirs."""
 
+_STDLIB: Final = sysconfig.get_paths()["stdlib"]
 _CELL_MARKS: Final = ("<ipython-input", "ipykernel_", "<string>", "<zidane")
 
 
 def _is_user(filename: str) -> bool:
-    return any(mark in filename for mark in _CELL_MARKS) or (
-        "site-packages" not in filename and "/lib/python" not in filename
-    )
+    if any(mark in filename for mark in _CELL_MARKS):
+        return True
+    return "site-packages" not in filename and not filename.startswith(_STDLIB)
 
 
 def _label(filename: str) -> str:

@@ -48,7 +48,7 @@ _MARKS: Final[Mapping[CallStatus, str]] = {
     "cancelled": "–",
     "interrupted": "■",
 }
-_WORDS: Final[Mapping[CallStatus, str]] = {"ok": "", "error": "failed", "waiting": "arriving"}
+_WORDS: Final[Mapping[CallStatus, str]] = {"ok": "", "error": "failed"}
 PREVIEW: Final = 4_000
 """Characters of a tool's result shown in its card; the model got all of it, and the session keeps it."""
 
@@ -248,7 +248,7 @@ def _duration(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < 60:
-        return f"{seconds:.1f} s" if seconds >= 0.05 else "0.0 s"
+        return f"{seconds:.1f} s" if seconds >= 0.1 else f"{1000 * seconds:.0f} ms"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 

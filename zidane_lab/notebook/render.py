@@ -207,6 +207,8 @@ class CellRenderer:
 
     def _arriving(self, event: ToolInput) -> None:
         self._close()
+        if any(drawn.card.status == "waiting" for drawn in self._cards.values()):
+            return  # later calls are drawn when their turn comes, below the outputs of the earlier ones
         call_id = event.ids.call_id or ""
         card = ToolCard(call_id, event.tool, "waiting")
         self._cards[call_id] = _Drawn(card, self._to.show(bundles.tool_card(card)))

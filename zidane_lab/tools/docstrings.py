@@ -23,7 +23,6 @@ _SECTIONS: Final = _PARAMETER_SECTIONS | {
     "references",
     "returns",
     "see also",
-    "todo",
     "warns",
     "warning",
     "warnings",

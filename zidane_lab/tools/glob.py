@@ -110,16 +110,16 @@ def expand_braces(pattern: str) -> list[str]:
         There are more than 256 alternatives.
     """
     done: list[str] = []
-    todo = [pattern]
-    while todo:
-        text = todo.pop()
+    waiting = [pattern]
+    while waiting:
+        text = waiting.pop()
         found = _first_group(text)
         if found is None:
             done.append(text)
         else:
             start, end, options = found
-            todo.extend(text[:start] + option + text[end:] for option in reversed(options))
-        if len(done) + len(todo) > _MOST_ALTERNATIVES:
+            waiting.extend(text[:start] + option + text[end:] for option in reversed(options))
+        if len(done) + len(waiting) > _MOST_ALTERNATIVES:
             raise ToolError(
                 f"The pattern has more than {_MOST_ALTERNATIVES} alternatives.", hint="Use fewer `{a,b}` groups."
             )

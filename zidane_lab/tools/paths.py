@@ -25,10 +25,13 @@ def resolve_path(path: str, cwd: Path) -> Path:
     ToolError
         No file can have such a name.
     """
+    refusal = ToolError(f"{path!r} is not a path.", hint="Give the path of a file or folder.")
     if not path.strip() or "\0" in path:
-        raise ToolError(f"{path!r} is not a path.", hint="Give the path of a file or folder.")
-    expanded = os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for an unknown user
-    return cwd / expanded
+        raise refusal
+    try:
+        return cwd / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    except ValueError as error:  # a user's name that cannot be one
+        raise refusal from error
 
 
 def existing(path: str, cwd: Path) -> tuple[Path, os.stat_result]:

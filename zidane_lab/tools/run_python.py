@@ -22,7 +22,7 @@ from zidane_lab.errors import ToolError
 from zidane_lab.kernel.execution import Execution, Output
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput, reject
 from zidane_lab.tools.images import for_model
-from zidane_lab.tools.truncate import fit
+from zidane_lab.tools.truncate import fit, truncate
 from zidane_lab.turns import ImageBlock, TextBlock
 from zidane_lab.wire.markers import INTERRUPTED
 
@@ -36,6 +36,9 @@ stderr, displayed values, figures as images, warnings, the traceback of an error
 changed or deleted. There is no time limit unless you set one. Prefer small steps that show their result;
 do not overwrite the user's variables: derive new ones. Do not use it to read or write project files when a
 file tool can. Say in `intent` what this step is for, in a few words a person reads while it runs."""
+
+KEEP_CHARACTERS: Final = 200_000
+"""Longest text form of one display kept in the session file; the page has it all the same."""
 
 PARAMETERS: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -106,7 +109,7 @@ def describe_execution(execution: Execution, context: ToolContext) -> ToolOutput
     ending = _ending(execution)
     if execution.status == "interrupted":
         text = f"{INTERRUPTED}\n{text}"
-    evidence = asdict(execution)
+    evidence = _evidence(execution)
     if path is not None:
         evidence["full_output"] = str(path)
     return ToolOutput(
@@ -114,6 +117,23 @@ def describe_execution(execution: Execution, context: ToolContext) -> ToolOutput
         is_error=execution.status != "ok",
         metadata={"execution": evidence},
     )
+
+
+def _evidence(execution: Execution) -> dict[str, Any]:
+    """Return the execution for the session, its long texts cut as for the model: the whole is in ``outputs/``."""
+    evidence = asdict(execution)
+    for output in evidence["outputs"]:
+        output["text"] = truncate(output["text"]).text
+        large = [mime for mime, value in output["data"].items() if _is_large(mime, value)]
+        if large:
+            output["data"] = {mime: value for mime, value in output["data"].items() if mime not in large}
+            output["left_out"] = large
+    return evidence
+
+
+def _is_large(mime: str, value: object) -> bool:
+    """Whether a text form is too large for the session file (pictures are kept beside it)."""
+    return isinstance(value, str) and not mime.startswith(("image/p", "image/j")) and len(value) > KEEP_CHARACTERS
 
 
 def _picture(output: Output) -> tuple[str, str] | None:

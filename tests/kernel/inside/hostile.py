@@ -10,12 +10,13 @@ TOUCHED: list[str] = []
 """What was called, in order."""
 
 _DUNDERS = (
-    "__repr__ __str__ __format__ __bytes__ __len__ __length_hint__ __iter__ __next__ __reversed__ __contains__ "
-    "__getitem__ __setitem__ __missing__ __bool__ __int__ __float__ __index__ __complex__ __hash__ __eq__ __ne__ "
-    "__lt__ __le__ __gt__ __ge__ __call__ __add__ __radd__ __sizeof__ __dir__ __getstate__ __reduce_ex__ __fspath__ "
-    "__array__ __array_interface__ __array_ufunc__ __dataframe__ __rich_repr__ _repr_html_ _repr_mimebundle_ "
-    "_ipython_display_ __await__ __aiter__ __anext__ __enter__ __instancecheck__ __round__ __sum__ __copy__ __deepcopy__"
-).split()
+    *("__repr__", "__str__", "__format__", "__bytes__", "__len__", "__length_hint__", "__iter__", "__next__"),
+    *("__reversed__", "__contains__", "__getitem__", "__setitem__", "__missing__", "__bool__", "__int__", "__float__"),
+    *("__index__", "__complex__", "__hash__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__call__"),
+    *("__add__", "__radd__", "__sizeof__", "__dir__", "__getstate__", "__reduce_ex__", "__fspath__", "__array__"),
+    *("__array_interface__", "__array_ufunc__", "__dataframe__", "__rich_repr__", "_repr_html_", "_repr_mimebundle_"),
+    *("_ipython_display_", "__await__", "__aiter__", "__anext__", "__enter__", "__round__", "__copy__", "__deepcopy__"),
+)
 
 
 def touch(name: str) -> None:

@@ -86,7 +86,10 @@ def test_what_a_subclass_overrides_does_not_run():
 
 
 def test_sparse_matrices_show_what_they_store():
-    assert summarize(scipy.sparse.csr_matrix([[1, 0], [0, 2]])) == "scipy.csr_matrix: 2 × 2 int64, 2 stored values, 16 bytes"
+    assert (
+        summarize(scipy.sparse.csr_matrix([[1, 0], [0, 2]]))
+        == "scipy.csr_matrix: 2 × 2 int64, 2 stored values, 16 bytes"
+    )
     assert "2 stored values" in summarize(scipy.sparse.coo_array([[1.0, 0], [0, 2]]))
 
 

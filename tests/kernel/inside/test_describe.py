@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import collections
 import enum
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -55,8 +56,13 @@ def test_a_default_dictionary_tells_what_missing_keys_get_and_stays_as_it_is():
     assert dict(counts) == {"a": [1]}
 
 
+class Run(NamedTuple):
+    loss: float
+    epoch: int
+
+
 def test_a_named_tuple_shows_its_fields():
-    run = collections.namedtuple("Run", "loss epoch")(0.5, 3)
+    run = Run(0.5, 3)
     assert "loss=0.5, epoch=3" in summarize(run)
     assert describe(run).splitlines()[1:] == ["  loss 0.5", "  epoch 3"]
 
@@ -77,7 +83,12 @@ def test_a_short_text_is_shown_whole():
 
 
 def test_an_empty_container_is_called_empty():
-    assert [describe(value) for value in ([], {}, (), set())] == ["list: empty", "dict: empty", "tuple: empty", "set: empty"]
+    assert [describe(value) for value in ([], {}, (), set())] == [
+        "list: empty",
+        "dict: empty",
+        "tuple: empty",
+        "set: empty",
+    ]
 
 
 def test_a_read_only_view_shows_the_dictionary_behind_it():

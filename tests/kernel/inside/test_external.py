@@ -89,7 +89,9 @@ def test_a_method_that_raises_falls_back_and_says_so():
 @pytest.fixture
 def distribution(tmp_path, monkeypatch):
     """Install a fake package whose entry points describe one of its types, and one type of nobody's."""
-    (tmp_path / "gadgets.py").write_text("class Gadget:\n    pass\n\nclass Better(Gadget):\n    pass\n\nclass Other:\n    pass\n")
+    (tmp_path / "gadgets.py").write_text(
+        "class Gadget:\n    pass\n\nclass Better(Gadget):\n    pass\n\nclass Other:\n    pass\n"
+    )
     (tmp_path / "gadgets_describer.py").write_text(
         "def describe(obj, budget):\n    return f'{type(obj).__name__} by entry point, {budget}'\n"
         "def fail(obj, budget):\n    raise ValueError('no')\n"

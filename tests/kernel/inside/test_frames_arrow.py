@@ -3,7 +3,7 @@ from __future__ import annotations
 import sys
 
 import pyarrow as pa
-import pyarrow.compute  # noqa: F401 — loaded, as it is once a table has been computed with
+import pyarrow.compute  # loaded, as it is once a table has been computed with
 import pytest
 
 from zidane_lab.kernel.inside.describe import describe, summarize

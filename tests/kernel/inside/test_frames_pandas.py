@@ -33,7 +33,8 @@ def test_a_frame_shows_shape_index_dtypes_and_columns(frame):
     assert "  price: float64, 1 null; 0.333333 to 1.5; 1.5, nan, 0.333333" in lines
     assert "  sold: bool, 0 nulls; 2 true; True, False, True" in lines
     assert any(
-        line.startswith("  day: datetime64") and ", 1 null; 2024-01-02 to 2024-03-01 12:30:00; 2024-01-02, NaT, " in line
+        line.startswith("  day: datetime64")
+        and ", 1 null; 2024-01-02 to 2024-03-01 12:30:00; 2024-01-02, NaT, " in line
         for line in lines
     )
     assert "  kind: category, 0 nulls; 2 categories in order: 'a', 'b'; 'b', 'a', 'b'" in lines
@@ -52,7 +53,9 @@ def test_a_summary_names_shape_and_columns(frame):
 
 def test_a_large_frame_is_not_read():
     rows = 3_000_000
-    frame = pd.DataFrame({"n": np.broadcast_to(np.int64(7), rows), "t": np.broadcast_to(np.datetime64("2024-01-01"), rows)})
+    frame = pd.DataFrame(
+        {"n": np.broadcast_to(np.int64(7), rows), "t": np.broadcast_to(np.datetime64("2024-01-01"), rows)}
+    )
     text = describe(frame)
     assert f"nulls and ranges not counted: large, {2 * rows:,} cells" in text
     assert "  n: int64; 7, 7, 7" in text
@@ -88,7 +91,16 @@ def test_duplicate_column_names_do_no_harm():
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("a b", "a b"), ("1", "'1'"), (1, "1"), ("", "''"), ("a: b", "'a: b'"), ("x\ny", "'x\\ny'"), (("a", 1), "('a', 1)"), (None, "None")],
+    [
+        ("a b", "a b"),
+        ("1", "'1'"),
+        (1, "1"),
+        ("", "''"),
+        ("a: b", "'a: b'"),
+        ("x\ny", "'x\\ny'"),
+        (("a", 1), "('a', 1)"),
+        (None, "None"),
+    ],
 )
 def test_column_names_cannot_be_misread(name, shown):
     frame = pd.DataFrame([[1]])
@@ -127,7 +139,10 @@ def test_kinds_of_index(index, said):
 
 
 def test_empty_frames():
-    assert describe(pd.DataFrame()).splitlines() == ["pandas.DataFrame: 0 rows × 0 columns, no data", "index: RangeIndex, empty"]
+    assert describe(pd.DataFrame()).splitlines() == [
+        "pandas.DataFrame: 0 rows × 0 columns, no data",
+        "index: RangeIndex, empty",
+    ]
     assert "  a: " in describe(pd.DataFrame({"a": []}))
     assert "3 rows × 0 columns" in describe(pd.DataFrame(index=range(3)))
     assert summarize(pd.DataFrame()) == "pandas.DataFrame: 0 × 0"

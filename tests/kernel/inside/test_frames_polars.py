@@ -63,7 +63,19 @@ def test_a_series_shows_its_values(frame):
     assert describe(frame["n"]).splitlines()[-4:] == ["1 to 2", "  [0] 1", "  [1] 2", "  [2] None"]
 
 
-@pytest.mark.parametrize("dtype", [pl.Object, pl.Null, pl.Struct({"a": pl.Int64}), pl.Decimal(10, 2), pl.Duration, pl.Time, pl.Binary, pl.Enum(["a"])])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        pl.Object,
+        pl.Null,
+        pl.Struct({"a": pl.Int64}),
+        pl.Decimal(10, 2),
+        pl.Duration,
+        pl.Time,
+        pl.Binary,
+        pl.Enum(["a"]),
+    ],
+)
 def test_every_dtype_can_be_described(dtype):
     text = describe(pl.DataFrame({"v": pl.Series([None], dtype=dtype)}))
     assert "  v: " in text

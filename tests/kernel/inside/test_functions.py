@@ -80,8 +80,8 @@ def test_a_wrapped_function_says_so():
 def test_methods_built_ins_and_partials():
     assert summarize([].append).startswith("builtin_function_or_method: append(object, /)")
     assert "bound to <tests.Robot>" in summarize(Robot().walk)
-    assert summarize(functools.partial(plain, 1, d=4)) == (
-        "functools.partial: of <function: plain(a, b=2, /, c=3, *rest, d, e=(1, 2), **more)> with 1 argument and {'d': 4}"
+    assert summarize(functools.partial(waiting, 1, x=4)) == (
+        "functools.partial: of <function: async waiting(x)> with 1 argument and {'x': 4}"
     )
     assert summarize(str.join).startswith("method_descriptor: join")
 
@@ -89,6 +89,7 @@ def test_methods_built_ins_and_partials():
 class Machine(abc.ABC):
     """Anything that runs."""
 
+    @abc.abstractmethod
     def stop(self): ...
 
 
@@ -100,6 +101,8 @@ class Robot(Machine):
 
     def __init__(self, legs: int = 2):
         self.legs = legs
+
+    def stop(self): ...
 
     def walk(self, steps): ...
 
@@ -115,7 +118,7 @@ def test_a_class_shows_bases_initializer_methods_and_properties():
     text = describe(Robot)
     assert text.splitlines()[0] == "abc.ABCMeta: class Robot(tests.Machine, abc.ABC): A machine with legs."
     assert "initializer: __init__(self, legs: int = 2)" in text
-    assert "methods: walk, build, stop" in text
+    assert "methods: stop, walk, build" in text
     assert "properties: speed" in text
     assert "  Two of them." in text
 

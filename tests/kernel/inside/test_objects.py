@@ -183,5 +183,15 @@ def test_a_plotly_figure_shows_its_traces(monkeypatch):
 @pytest.mark.parametrize("budget", [0, 10, 80, 300])
 def test_budgets_hold(budget):
     figure = matplotlib.figure.Figure()
-    for obj in (Run(), Config(0.1, "a"), Settings(), LogisticRegression(), make_pipeline(StandardScaler()), figure, Settings, np, Run):
+    for obj in (
+        Run(),
+        Config(0.1, "a"),
+        Settings(),
+        LogisticRegression(),
+        make_pipeline(StandardScaler()),
+        figure,
+        Settings,
+        np,
+        Run,
+    ):
         assert len(describe(obj, budget)) <= budget

@@ -13,14 +13,44 @@ VALUE = "sk-nobody-may-read-this"
 
 @pytest.mark.parametrize(
     "name",
-    ["password", "db_password", "OPENAI_API_KEY", "apiKey", "authToken", "token", "client_secret", "AWS_SECRET_ACCESS_KEY", "privateKey", "Authorization", "session-cookie", "credentials"],
+    [
+        "password",
+        "db_password",
+        "OPENAI_API_KEY",
+        "apiKey",
+        "authToken",
+        "token",
+        "client_secret",
+        "AWS_SECRET_ACCESS_KEY",
+        "privateKey",
+        "Authorization",
+        "session-cookie",
+        "credentials",
+    ],
 )
 def test_names_of_credentials(name):
     assert is_secret_name(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["max_tokens", "tokenizer", "tokens", "author", "key", "keys", "passed", "keyboard", "monkey", "api", "compass", "secretary", "", 5, None]
+    "name",
+    [
+        "max_tokens",
+        "tokenizer",
+        "tokens",
+        "author",
+        "key",
+        "keys",
+        "passed",
+        "keyboard",
+        "monkey",
+        "api",
+        "compass",
+        "secretary",
+        "",
+        5,
+        None,
+    ],
 )
 def test_names_that_only_look_like_it(name):
     assert not is_secret_name(name)
@@ -41,7 +71,15 @@ class Client:
 
 @pytest.mark.parametrize(
     "obj",
-    [{"api_key": VALUE}, [{"password": VALUE}], {"a": {"b": {"token": VALUE}}}, Client(), [Client()], f"https://me:{VALUE}@host/x", f"a text with redis://:{VALUE}@host in it" + "x" * 500],
+    [
+        {"api_key": VALUE},
+        [{"password": VALUE}],
+        {"a": {"b": {"token": VALUE}}},
+        Client(),
+        [Client()],
+        f"https://me:{VALUE}@host/x",
+        f"a text with redis://:{VALUE}@host in it" + "x" * 500,
+    ],
     ids=["dict", "nested", "deep", "object", "object in list", "address", "address in long text"],
 )
 def test_credentials_are_not_shown(obj):

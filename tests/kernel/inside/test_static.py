@@ -22,7 +22,13 @@ class Mixed(Slotted):
 
 @pytest.mark.parametrize(
     ("cls", "name"),
-    [(int, "int"), (pd.DataFrame, "pandas.DataFrame"), (types.ModuleType, "module"), (np.float64, "numpy.float64"), (Slotted, "tests.Slotted")],
+    [
+        (int, "int"),
+        (pd.DataFrame, "pandas.DataFrame"),
+        (types.ModuleType, "module"),
+        (np.float64, "numpy.float64"),
+        (Slotted, "tests.Slotted"),
+    ],
 )
 def test_labels(cls, name):
     assert static.label(cls) == name

@@ -57,7 +57,15 @@ def test_amount(count, noun, nouns, said):
 
 @pytest.mark.parametrize(
     ("size", "said"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1 kB"), (1536, "1.54 kB"), (4.5e8, "450 MB"), (3e12, "3 TB"), (3e18, "3,000,000 TB")],
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1 kB"),
+        (1536, "1.54 kB"),
+        (4.5e8, "450 MB"),
+        (3e12, "3 TB"),
+        (3e18, "3,000,000 TB"),
+    ],
 )
 def test_megabytes(size, said):
     assert megabytes(size) == said

@@ -12,6 +12,7 @@ import pathlib
 import re
 import types
 import uuid
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,9 @@ class Perm(enum.Flag):
     W = 2
 
 
-Point = collections.namedtuple("Point", "x y")
+class Point(NamedTuple):
+    x: int
+    y: int
 
 
 class Words(list):
@@ -94,7 +97,7 @@ class Pair:
         (re.compile("a+"), "re.compile('a+')"),
         (dt.date(2024, 1, 2), "2024-01-02"),
         (dt.datetime(2024, 1, 2, 3, 4), "2024-01-02 03:04:00"),
-        (dt.datetime(2024, 1, 2, tzinfo=dt.timezone.utc), "2024-01-02 00:00:00+00:00"),
+        (dt.datetime(2024, 1, 2, tzinfo=dt.UTC), "2024-01-02 00:00:00+00:00"),
         (dt.time(3, 4), "03:04:00"),
         (dt.timedelta(days=1), "1 day, 0:00:00"),
         (np.float64(1.5), "1.5"),
@@ -162,14 +165,29 @@ def test_a_path_of_an_unknown_class_is_not_written_out():
     assert "Mine" in brief(Mine())
 
 
-@pytest.mark.parametrize(("value", "shown"), [(1 / 3, "0.333333"), (np.float64(1e10), "1e+10"), (3, "3"), (10**7, "10000000")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(1 / 3, "0.333333"), (np.float64(1e10), "1e+10"), (3, "3"), (10**7, "10000000")]
+)
 def test_numbers_for_people(value, shown):
     assert number(value) == shown
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates() | st.uuids() | st.decimals(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.tuples(inner, inner) | st.lists(inner).map(collections.deque),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.dates()
+    | st.uuids()
+    | st.decimals(),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text() | st.integers(), inner)
+        | st.tuples(inner, inner)
+        | st.lists(inner).map(collections.deque)
+    ),
     max_leaves=30,
 )
 

@@ -24,12 +24,12 @@ def penguins_raw() -> pd.DataFrame:
 
 @pytest.fixture
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, penguins: pd.DataFrame) -> Kernel:
-    """A kernel that holds ``penguins``, in an empty folder."""
+    """A kernel that holds ``penguins``, in an empty folder. Figures cost time: set ``plots`` where they matter."""
     monkeypatch.chdir(tmp_path)
-    return Kernel(tmp_path, {"penguins": penguins})
+    return Kernel(tmp_path, {"penguins": penguins}, plots=False)
 
 
 @pytest.fixture
 def empty_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     monkeypatch.chdir(tmp_path)
-    return Kernel(tmp_path)
+    return Kernel(tmp_path, plots=False)

@@ -44,10 +44,11 @@ def shell() -> InteractiveShell:
 
 @dataclass
 class Kernel:
-    """The user's kernel and folder, and the tools over them."""
+    """The user's kernel and folder, and the tools over them. Without ``plots`` matplotlib seems not installed."""
 
     folder: Path
     variables: dict = field(default_factory=dict)
+    plots: bool = True
     warned: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -77,6 +78,8 @@ class Kernel:
         import matplotlib.pyplot as plt
 
         assert intent
+        if not self.plots:
+            code = code.replace("find_spec('matplotlib')", "find_spec('no_such_library')")
         ip, before = shell(), dict(self.namespace)
         ip.user_ns.clear()
         ip.init_user_ns()

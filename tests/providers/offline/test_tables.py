@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ import polars as pl
 import pytest
 
 from tests.providers.offline.checking import unexplained, values_in
-from tests.providers.offline.support import Kernel, ask
+from tests.providers.offline.support import Kernel, Run, ask
 from zidane_lab.approvals.python_code import classify
 from zidane_lab.providers.offline.plan import MOST_RUNS
 
@@ -164,10 +166,15 @@ TABLES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(TABLES))
-def run(request, tmp_path_factory):
-    table = TABLES[request.param]()
-    return ask("explore t", Kernel(tmp_path_factory.mktemp("folder"), {"t": table}))
+@functools.cache
+def explored(name: str) -> Run:
+    """One exploration of each table serves all tests."""
+    return ask("explore t", Kernel(Path(), {"t": TABLES[name]()}))
+
+
+@pytest.fixture(params=list(TABLES))
+def run(request):
+    return explored(request.param)
 
 
 def test_every_step_succeeds_without_a_warning(run):
@@ -202,8 +209,8 @@ def test_no_snippet_asks_the_gate(run):
 
 
 @pytest.mark.parametrize("name", ["hostile", "polars_hostile"])
-def test_names_and_levels_cannot_shape_the_report(tmp_path, name):
-    report = ask("explore t", Kernel(tmp_path, {"t": TABLES[name]()})).report
+def test_names_and_levels_cannot_shape_the_report(name):
+    report = explored(name).report
     text = re.sub(r"`[^`\n]*`", "", report)  # what stands outside code spans
     assert not re.search(r"[<>$\\]|!\[|\]\(|\x1b", text)
     headings = re.findall(r"(?m)^#+ .*$", report)
@@ -213,8 +220,8 @@ def test_names_and_levels_cannot_shape_the_report(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["wide", "polars_wide"])
-def test_a_wide_table_is_looked_at_in_part_and_says_so(tmp_path, name):
-    report = ask("explore t", Kernel(tmp_path, {"t": TABLES[name]()})).report
+def test_a_wide_table_is_looked_at_in_part_and_says_so(name):
+    report = explored(name).report
     assert "everything below is about the first 60 columns" in report
     assert "Only the first 20 numeric columns are summarized" in report
 
@@ -233,28 +240,28 @@ def test_a_long_table_is_sampled_and_says_so(tmp_path, library):
     assert run.kernel.namespace["t"] is table
 
 
-def test_an_empty_table_stops_the_work_at_once(tmp_path):
-    run = ask("explore t", Kernel(tmp_path, {"t": TABLES["no_rows"]()}))
+def test_an_empty_table_stops_the_work_at_once():
+    run = explored("no_rows")
     assert "It has no rows: there is nothing to compute." in run.report
     assert run.steps() == ["variables", "look"]
 
 
-def test_infinite_values_are_told_and_left_out(tmp_path):
-    table = TABLES["infinite"]()
-    run = ask("explore t", Kernel(tmp_path, {"t": table}))
+def test_infinite_values_are_told_and_left_out():
+    run = explored("infinite")
+    table = run.kernel.variables["t"]
     assert "Infinite values, taken as missing from here on: `a` 2." in run.report
     finite = table["a"][np.isfinite(table["a"])]
     assert f"| `a` | 98 | {finite.mean():#.3g} |" in run.report
 
 
-def test_text_that_is_really_numbers_or_dates_is_pointed_out(tmp_path):
-    report = ask("explore t", Kernel(tmp_path, {"t": TABLES["numbers_as_text"]()})).report
+def test_text_that_is_really_numbers_or_dates_is_pointed_out():
+    report = explored("numbers_as_text").report
     assert "`p` is text, but 100% of its values look like numbers." in report
     assert "`d` looks like dates stored as text (100%), not in ISO form" in report
 
 
-def test_repeated_rows_are_counted_after_the_first(tmp_path):
-    report = ask("explore t", Kernel(tmp_path, {"t": TABLES["repeated_rows"]()})).report
+def test_repeated_rows_are_counted_after_the_first():
+    report = explored("repeated_rows").report
     assert "Copies of an earlier row: 58 (96.7% of the rows)" in report
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from zidane_lab.kernel.inside.registry import ARRAY, Describer, gist, register_name
 from zidane_lab.kernel.inside.static import full_name, instance_dict, label, own
 from zidane_lab.kernel.inside.tables import span
-from zidane_lab.kernel.inside.text import Page, amount, join, listing, megabytes
+from zidane_lab.kernel.inside.text import Page, amount, clip, join, listing, megabytes
 from zidane_lab.kernel.inside.values import brief, number
 
 __all__ = ["register_torch"]
@@ -24,6 +24,12 @@ def register_torch() -> None:
     """Register PyTorch by the names of its classes."""
     register_name("torch.Tensor", Describer(_gist, _lines, rank=ARRAY))
     register_name("torch.Module", Describer(_module_gist, _module_lines))
+    for name in ("dtype", "device"):
+        register_name(f"torch.{name}", Describer(str, form=_plain_form))
+
+
+def _plain_form(value: Any, width: int, *_: int) -> str:
+    return clip(str(value), width)
 
 
 def _gist(tensor: Any) -> str:

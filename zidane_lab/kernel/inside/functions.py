@@ -127,7 +127,8 @@ def _method_lines(method: Any, page: Page) -> Iterator[str]:
 
 
 def _builtin_gist(function: Any) -> str:
-    return f"{one_line(function.__name__, 60)}{one_line(function.__text_signature__ or '(…)', 100)}"
+    parameters = (function.__text_signature__ or "(…)").replace("$self, ", "").replace("$module, ", "")
+    return f"{one_line(function.__name__, 60)}{one_line(parameters, 100)}"
 
 
 def _builtin_lines(function: Any, page: Page) -> Iterator[str]:

@@ -34,8 +34,8 @@ def _meaning(value: Any) -> str:
     if subclass_of(cls, ModuleType):
         name = (instance_dict(value) or {}).get("__name__", "")
         return name if type(name) is str else ""
-    if subclass_of(cls, str):
-        head = str.__getitem__(value, slice(_ADDRESS))
+    if cls is str:
+        head = value[:_ADDRESS]
         return head if "://" in head else "str()"
     if exactly(cls, (FunctionType, BuiltinFunctionType)):
         return _full_name(value.__module__, value.__qualname__)

@@ -11,9 +11,8 @@ from __future__ import annotations
 import ast
 import types
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from zidane_lab.kernel.inside.static import exactly, mro, qualified_name, root_of, subclass_of
 
@@ -118,20 +117,23 @@ def _without_magics(code: str) -> str:
     return "\n".join(lines)
 
 
-def _of_statements(nodes: list[Any]) -> Iterator[Mutation]:
-    """Walk what runs at the top level."""
-    waiting: list[ast.AST] = list(nodes)
+def _of_statements(nodes: Iterable[ast.AST], local: frozenset[str] = frozenset()) -> Iterator[Mutation]:
+    """Walk what runs at the top level; ``local`` are names a comprehension binds for itself."""
+    waiting = list(nodes)
     while waiting:
         node = waiting.pop()
-        if type(node) in _SCOPES:
+        if isinstance(node, _SCOPES):
             continue
-        yield from _of_node(node)
-        if type(node) in _COMPREHENSIONS:
+        if isinstance(node, _COMPREHENSIONS):
+            targets = (target for generator in node.generators for target in ast.walk(generator.target))
+            bound = {target.id for target in targets if isinstance(target, ast.Name)}
+            yield from _of_statements(ast.iter_child_nodes(node), local | bound)
             continue
+        yield from (found for found in _of_node(node) if found.name not in local)
         waiting.extend(ast.iter_child_nodes(node))
 
 
-def _of_node(node: Any) -> Iterator[Mutation]:
+def _of_node(node: ast.AST) -> Iterator[Mutation]:
     if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _base(node)
     elif isinstance(node, ast.AugAssign):

@@ -81,11 +81,12 @@ def object_lines(obj: Any, page: Page) -> Iterator[str]:
     bases = [label(base) for base in mro(cls)[1:-1]]
     if bases:
         yield f"bases: {join(bases, 200)}"
-    doc = first_line(class_dict(cls).get("__doc__"))
-    if doc:
-        yield f"doc: {doc}"
     fields = _dataclass_fields(obj)
     declared = class_attribute(cls, "__dataclass_fields__")
+    doc = first_line(class_dict(cls).get("__doc__"))
+    # What a dataclass writes for itself repeats the fields, and shows defaults its author may want hidden.
+    if doc and not (type(declared) is dict and doc.startswith(f"{qualified_name(cls).rpartition('.')[2]}(")):
+        yield f"doc: {doc}"
     held = fields if type(declared) is dict else attributes(obj)
     if held:
         yield "fields:" if fields else "attributes:"

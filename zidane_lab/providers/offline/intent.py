@@ -85,6 +85,7 @@ _TARGET: Final = (
 _UNIT: Final = re.compile(r"[_ ](?:[mck]?m|m?[gs]|kg|min|h|usd|eur|pct|percent|\([^()]*\))$", re.IGNORECASE)
 _BEFORE_NAME: Final = r"[\s:=]+(?:the\s+)?[`'\"@«“]?"
 _FILE: Final = rf"[\w./~\\-]+\.(?:{'|'.join(DATA_EXTENSIONS)})\b"
+_MARKED: Final = r"`([^`\n]+)`|(?<!\w)@([A-Za-z_]\w*)"
 _QUOTED_FILE: Final = rf"[`'\"]([^`'\"\n]+\.(?:{'|'.join(DATA_EXTENSIONS)}))[`'\"]"
 
 
@@ -132,19 +133,15 @@ def _whole(label: object) -> re.Pattern[str]:
 def read_prompt(text: str) -> Ask:
     """Read a prompt by the rules above."""
     quoted = re.findall(_QUOTED_FILE, text, re.IGNORECASE)
-    files = _once([*quoted, *re.findall(_FILE, _without(text, quoted), re.IGNORECASE)])
-    bare = _without(text, files)
-    marked = _once([*re.findall(r"`([^`\n]+)`", bare), *re.findall(r"(?<!\w)@([A-Za-z_]\w*)", bare)])
-    words = _once(re.findall(r"(?<![\w.@])[A-Za-z_]\w*", bare))
+    rest = re.sub(_QUOTED_FILE, " ", text, flags=re.IGNORECASE)
+    files = _once([*quoted, *re.findall(_FILE, rest, re.IGNORECASE)])
+    rest = re.sub(_FILE, " ", rest, flags=re.IGNORECASE)
+    marked = _once(tick or at for tick, at in re.findall(_MARKED, rest))
+    plain = re.sub(_MARKED, " ", rest)
+    words = _once(re.findall(r"(?<![\w.@])[A-Za-z_]\w*", plain))
+    topics = _topics(plain, named_only=bool(files or marked) and not words)
     only_word = len(words) == 1 and text.strip(" .?!\n") == words[0]
-    return Ask(
-        text,
-        _topics(_without(bare, marked), named_only=bool(files or marked) and not words),
-        only_word,
-        marked,
-        words,
-        files,
-    )
+    return Ask(text, topics, only_word, marked, words, files)
 
 
 def _topics(text: str, *, named_only: bool) -> frozenset[Topic]:
@@ -167,9 +164,3 @@ def _topics(text: str, *, named_only: bool) -> frozenset[Topic]:
 
 def _once(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
-
-
-def _without(text: str, parts: Iterable[str]) -> str:
-    for part in parts:
-        text = text.replace(part, " ")
-    return text

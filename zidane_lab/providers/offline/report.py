@@ -186,11 +186,8 @@ def _answer(table: Table, ask: Ask) -> str:
         return "\n\n".join([lines[0], *(sections.about(table) or [_UNSEEN])])
     for topic in topics:
         body = [line for write in _NARROW[topic] for line in ["", *write(table)]]
-        lines += (
-            body
-            if any(body)
-            else ["", f"For {_WORDS[topic]} there is no result: no column of the table fits, or see below."]
-        )
+        nothing = f"There is no result for {_WORDS[topic]}: no column of the table fits, or what failed is named below."
+        lines += body if any(body) else ["", nothing]
     return "\n".join(lines).rstrip()
 
 
