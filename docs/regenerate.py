@@ -232,6 +232,21 @@ def commands() -> str:
     return table(("command", "does"), ((f"`%zidane {each.usage}`", each.summary) for each in COMMANDS.values()))
 
 
+def providers() -> str:
+    """Return the built-in providers and their default models."""
+    from zidane_lab.providers.registry import create_provider
+
+    keys = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"}
+    needs = {
+        "anthropic": ("Anthropic's Messages API", "`ANTHROPIC_API_KEY`, or `ANTHROPIC_BASE_URL`"),
+        "openai": ("OpenAI's Chat Completions API and every server that speaks it", "`OPENAI_API_KEY`, or `OPENAI_BASE_URL`"),
+        "offline": ("a planner with fixed rules, see below", "nothing"),
+        "scripted": ("answers from a file, see [Testing with scripts](testing-with-scripts.md)", "the file's path as model"),
+    }
+    rows = ((f"`{name}`", *what, f"`{create_provider(name, env=keys).default_model}`") for name, what in needs.items())
+    return table(("provider", "speaks", "needs", "default model"), rows)
+
+
 def settings() -> str:
     """Return the settings, their defaults and the variables that overrule them."""
     from zidane_lab.chat.settings import _VARIABLES, KEYS, Settings
@@ -294,6 +309,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "verdicts": verdicts,
     "commands": commands,
     "settings": settings,
+    "providers": providers,
     "run options": run_options,
     "exit codes": exit_codes,
     "events": events,

@@ -75,7 +75,7 @@ class Kernel:
     def pid(self) -> int:
         return self.manager.provisioner.pid
 
-    def start(self, code: str, *, allow_stdin: bool = False) -> str:
+    def start(self, code: str, *, allow_stdin: bool = True) -> str:
         return self.client.execute(code, allow_stdin=allow_stdin)
 
     def finish(
@@ -124,9 +124,9 @@ class Kernel:
         return cell
 
     def run(self, code: str, **options: Any) -> Cell:
-        """Execute a cell and collect what it sent."""
-        stdin = options.get("answer") is not None
-        return self.finish(self.start(code, allow_stdin=stdin), **options)
+        """Execute a cell, as a front end with a person does unless told otherwise, and collect what it sent."""
+        allow_stdin = options.pop("allow_stdin", True)
+        return self.finish(self.start(code, allow_stdin=allow_stdin), **options)
 
     def ok(self, code: str, **options: Any) -> Cell:
         cell = self.run(code, **options)

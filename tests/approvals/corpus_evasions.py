@@ -223,4 +223,11 @@ EVASIONS: list[str] = [
     "import os\nos.abort()",
     "sys.setrecursionlimit(10)",
     "sys.exit",
+    "import pyarrow\npyarrow.memory_map('a', 'w')",
+    "import pyarrow as pa\npa.OSFile('a', 'w')",
+    "loop.create_server(f, 'localhost', 80)",
+    "anim.save('a.html', writer=HTMLWriter())",
+    "from sklearn.datasets import dump_svmlight_file as d\nd(x, y, 'a')",
+    "from scipy.io import mmwrite\nmmwrite('a', x)",
+    "pl.delete_iceberg(table)",
 ]

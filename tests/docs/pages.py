@@ -40,9 +40,7 @@ class Snippet:
 
 def snippets(page: str) -> list[Snippet]:
     """Fenced blocks of a page, in order, without those taken from the code."""
-    own = re.sub(
-        r"<!-- exact: .*?<!-- /exact -->", lambda match: "\n" * match[0].count("\n"), page, flags=re.DOTALL
-    )
+    own = re.sub(r"<!-- exact: .*?<!-- /exact -->", lambda match: "\n" * match[0].count("\n"), page, flags=re.DOTALL)
     return [
         Snippet(match["mark"] or "", match["language"], match["text"], own.count("\n", 0, match.start("fence")) + 1)
         for match in FENCE.finditer(own)

@@ -56,9 +56,11 @@ def test_nbclient_keeps_everything_that_was_drawn(notebook, tmp_path):
     kinds = [
         output.data.get(MIME, {}).get("kind", "-") if "data" in output else output.output_type for output in outputs
     ]
-    assert kinds == ["text", "tool", "stream", "-", "tool", "error", "text", "usage"]
+    assert kinds == ["text", "tool", "stream", "-", "outcome", "tool", "error", "outcome", "text", "usage"]
     assert all("error" != output.output_type for output in outputs)  # papermill would take it for a failure
-    assert outputs[1].data[MIME]["status"] == "ok"  # the last update, not the first
+    assert [output.data[MIME]["status"] for output in outputs if "data" in output and "status" in output.data.get(MIME, {})] == [
+        "started", "ok", "started", "error",
+    ]  # fmt: skip
     assert book.cells[2].outputs[0].text == "completed\n"
     again = nbformat.reads(nbformat.writes(book), as_version=4)
     assert again.cells[1].outputs == outputs
@@ -83,15 +85,34 @@ def test_nbconvert_makes_a_safe_page_that_reads_well(notebook, tmp_path):
     assert "The total is **5**." in markdown
 
 
+def test_an_unattended_page_is_drawn_once_and_is_the_same_every_time(notebook, tmp_path):
+    first = executed(notebook, tmp_path)
+
+    def page(book):
+        text = "\n".join(str(output.get("data", output.get("text"))) for output in book.cells[1].outputs)
+        return re.sub(r"[\d.]+(e-\d+)?( m?s\b|(?=, 'note'|}))", "TIME", text)
+
+    messages = []
+    client = NotebookClient(
+        notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    process = client.process_message
+    client.process_message = lambda msg, *rest: (messages.append(msg["msg_type"]), process(msg, *rest))[1]
+    assert page(client.execute()) == page(first)
+    assert "update_display_data" not in messages
+
+
 def test_a_page_that_shows_only_plain_text_tells_the_whole_story(notebook, tmp_path):
     outputs = executed(notebook, tmp_path).cells[1].outputs
     story = "\n".join(output.get("text") or output.data["text/plain"] for output in outputs)
     assert re.fullmatch(
         r"Looking & <b>thinking</b>\.\n"
-        r"✓ Add  \(run_python · created total · [\d.]+ m?s\)\n    print\('live'\)\n    total = 2 \+ 3\n    total\n"
+        r"▸ Add  \(run_python\)\n    print\('live'\)\n    total = 2 \+ 3\n    total\n"
         r"live\n\n5\n"
-        r"✗ Try  \(run_python · failed · [\d.]+ m?s\)\n    1 / 0\n"
+        r"✓ created total\n"
+        r"▸ Try  \(run_python\)\n    1 / 0\n"
         r"  cell, line 1, in <module>\n    1 / 0\nZeroDivisionError: division by zero\n"
+        r"✗ failed\n"
         r"The total is \*\*5\*\*\.\n\n<script>alert\('model'\)</script>\n"
         r"scripted/script\.json · 3 turns · 2 tool calls · [\d.]+ m?s",
         story,

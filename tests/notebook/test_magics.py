@@ -192,11 +192,26 @@ def test_risky_code_asks_on_standard_input(book, answer, made):
 
 
 def test_nobody_to_ask_means_no(book):
-    cell = book.ask("go", WRITE, {"text": "ok"})
-    assert not (book.folder / "made2.txt").exists()
+    (book.folder / "made.txt").unlink(missing_ok=True)
+    cell = book.ask("go", WRITE, {"text": "ok"}, allow_stdin=False)
+    assert not (book.folder / "made.txt").exists()
     assert cell.own("tool")[0]["status"] == "blocked"
     (result,) = [block for turn in book.turns() for block in turn["blocks"] if block["kind"] == "tool_result"]
     assert result["parts"][0]["text"].startswith("Blocked: ")
+
+
+@pytest.mark.parametrize(("interaction", "asked"), [("none", 0), ("stdin", 1), ("auto", 1)])
+def test_who_may_be_asked_is_a_setting(book, interaction, asked):
+    questions = []
+
+    def reply(prompt):
+        questions.append(prompt)
+        return "n"
+
+    book.kernel.ok(f"%zidane /config interaction {interaction}")
+    book.ask("go", WRITE, {"text": "ok"}, answer=reply)
+    book.kernel.ok("%zidane /config interaction auto")
+    assert len(questions) == asked
 
 
 def test_plan_profile_has_no_code_to_run(book):
@@ -250,7 +265,7 @@ def test_an_interrupt_stops_the_run_within_a_second(book, point):
 
 def test_an_interrupt_while_asking_for_permission_stops_the_run(book):
     asked = []
-    msg = book.kernel.start(book.cell("go", WRITE, {"text": "never"}), allow_stdin=True)
+    msg = book.kernel.start(book.cell("go", WRITE, {"text": "never"}))
     moments = book.kernel.interrupt_when(lambda: bool(asked))
     cell = book.kernel.finish(msg, answer=asked.append)
     assert time.monotonic() - moments[0] < 1.5

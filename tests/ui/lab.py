@@ -68,7 +68,9 @@ def lab_server(folder: Path, state: Path) -> Iterator[str]:
 
 
 @contextmanager
-def lab_page(address: str, notebook: str, *, width: int = 1200, height: int = 1000, dark: bool = False) -> Iterator[Any]:
+def lab_page(
+    address: str, notebook: str, *, width: int = 1200, height: int = 1000, dark: bool = False
+) -> Iterator[Any]:
     """Open a notebook and wait until its kernel answers; yields the Playwright page."""
     from playwright.sync_api import sync_playwright
 
@@ -85,7 +87,9 @@ def lab_page(address: str, notebook: str, *, width: int = 1200, height: int = 10
             }"""
         )
         if dark:
-            page.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+            page.evaluate(
+                "() => window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
+            )
         yield page
         browser.close()
 
@@ -117,5 +121,7 @@ def wait_idle(page: Any, seconds: float = 60) -> None:
 
 def outputs(page: Any) -> str:
     """The text of all output areas."""
-    text: str = page.evaluate("() => [...document.querySelectorAll('.jp-OutputArea')].map(n => n.innerText).join('\\n')")
+    text: str = page.evaluate(
+        "() => [...document.querySelectorAll('.jp-OutputArea')].map(n => n.innerText).join('\\n')"
+    )
     return text

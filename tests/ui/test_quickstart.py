@@ -79,7 +79,9 @@ def test_the_quickstart_explores_and_survives_save_and_reload(lab):
 
 def test_interrupting_from_the_page_stops_a_run(lab):
     address, folder = lab
-    (folder / "notebooks" / "slow.json").write_text('{"answers": [{"text": "' + "slow words " * 400 + '"}], "delay": 0.05}')
+    (folder / "notebooks" / "slow.json").write_text(
+        '{"answers": [{"text": "' + "slow words " * 400 + '"}], "delay": 0.05}'
+    )
     index = code_cells(folder)[0]
     with lab_page(address, "notebooks/quickstart.ipynb") as page:
         run_cell(page, index, "%load_ext zidane_lab")

@@ -42,6 +42,7 @@ _MODES: Final = {
     "tables.open_file": (1, "r"),
     "zarr.open": (1, "a"),
     "zarr.open_group": (1, "a"),
+    "pyarrow.memory_map": (1, "r"),
     "numpy.memmap": (2, "r+"),
     "numpy.lib.format.open_memmap": (1, "r+"),
     "PIL.Image.open": (1, "r"),
@@ -224,7 +225,7 @@ def _querying(call: _Call) -> Iterator[str | Code]:
             else:  # pandas: `column name` in backticks, @variable
                 plain = re.sub(r"`[^`]*`", "column", text).replace("@", "")
                 yield Code("\n".join(line.strip() for line in plain.strip().splitlines()))
-    if call.lasts & {"execute", "sql", "read_sql", "read_sql_query", "read_database"}:
+    if call.lasts & {"execute", "execute_global", "sql", "read_sql", "read_sql_query", "read_database"}:
         given = call.argument(0, "query") or call.argument(None, "sql")
         if isinstance(given, ast.Call) and len(given.args) == 1:  # sqlalchemy's text("…")
             given = given.args[0]

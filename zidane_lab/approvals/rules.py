@@ -137,7 +137,10 @@ FUNCTIONS: Final[Mapping[str, str]] = _table(
     (_NETWORK, "IPython.display.IFrame IPython.display.YouTubeVideo IPython.display.VimeoVideo"),
     (_SCRIPT, "IPython.display.Javascript IPython.display.display_javascript"),
     (_THREADS, "asyncio.to_thread joblib.Parallel"),
-    (_WRITES, "numpy.DataSource io.open_code pyarrow.OSFile pyarrow.output_stream keras.utils.get_file"),
+    (_WRITES, "numpy.DataSource io.open_code pyarrow.OSFile pyarrow.output_stream pyarrow.create_memory_map"),
+    (_WRITES, "pyarrow.CompressedOutputStream pyarrow.create_library_symlinks keras.utils.get_file"),
+    (_DELETES, "polars.delete_iceberg"),
+    (_NETWORK, "polars.Catalog"),
     (_DATABASE, "sqlalchemy.create_engine sqlalchemy.create_async_engine sqlite3.Connection"),
 )
 """Functions and classes by their full name; :data:`METHODS` holds what is recognised whatever it is called on."""
@@ -173,6 +176,8 @@ METHODS: Final[Mapping[str, str]] = _table(
     (_THREADS, "run_in_executor ThreadPoolExecutor ProcessPoolExecutor ThreadPool"),
     (_NETWORK, "urlopen urlretrieve download upload sendall sendto sendmail create_connection from_pretrained"),
     (_NETWORK, "push_to_hub hf_hub_download snapshot_download get_rdataset read_gbq load_dataset"),
+    (_NETWORK, "create_server create_unix_server create_unix_connection create_datagram_endpoint sock_connect"),
+    (_NETWORK, "sock_sendall sock_sendto connect_read_pipe connect_write_pipe"),
     (_KERNEL, "run_line_magic run_cell_magic run_cell run_cell_async run_code user_ns user_global_ns do_shutdown"),
     (_KERNEL, "safe_execfile set_next_input register_magic_function input_transformers_cleanup ast_transformers"),
     (_DYNAMIC, "import_module load_module exec_module spec_from_file_location FunctionType CodeType runstring"),
@@ -182,7 +187,7 @@ METHODS: Final[Mapping[str, str]] = _table(
 """Attributes that ask on whatever object they are looked up."""
 
 _PATTERNS: Final = (
-    (re.compile(r"(?:write|sink|save|dump)_\w+|\w+_(?:dump|write)|mmwrite|VideoWriter|\w*[a-z]Writer"), _WRITES),
+    (re.compile(r"(?:write|sink|save|dump)_\w+|\w+_(?:dump|write)|mmwrite|\w+Writer"), _WRITES),
     (re.compile(r"(?:download|upload|fetch)_\w+"), _NETWORK),
 )
 

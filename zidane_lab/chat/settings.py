@@ -16,13 +16,17 @@ from typing import Any, Final
 
 from zidane_lab.errors import ConfigurationError
 
-__all__ = ["INTERACTIONS", "KEYS", "MODES", "Settings", "home", "load_settings", "save_setting"]
+__all__ = ["DRAWINGS", "INTERACTIONS", "KEYS", "MODES", "Settings", "home", "load_settings", "save_setting"]
 
 MODES: Final = ("ask", "auto", "plan")
 """Approval modes that exist so far."""
 
 INTERACTIONS: Final = ("auto", "stdin", "none")
 """Who may be asked: whoever can answer, standard input only, or nobody."""
+
+
+DRAWINGS: Final = ("auto", "live", "static")
+"""How a notebook is drawn: as it happens, each display once, or whichever suits the front end."""
 
 
 def home(env: Mapping[str, str] | None = None) -> Path:
@@ -42,6 +46,7 @@ class Settings:
     model: str | None = None
     mode: str = "auto"
     interaction: str = "auto"
+    drawing: str = "auto"
     profile: str = "build"
     max_turns: int | None = 100
     max_cost: float | None = None
@@ -83,6 +88,7 @@ KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "model": _text,
     "mode": _one_of(MODES),
     "interaction": _one_of(INTERACTIONS),
+    "drawing": _one_of(DRAWINGS),
     "profile": _text,
     "max_turns": _limit(int),
     "max_cost": _limit(float),

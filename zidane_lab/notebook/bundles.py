@@ -25,6 +25,7 @@ __all__ = [
     "banner",
     "command_reply",
     "markdown",
+    "outcome",
     "prompt",
     "streaming",
     "thinking",
@@ -36,10 +37,13 @@ __all__ = [
 MIME: Final = "application/vnd.zidane.v1+json"
 VERSION: Final = 1
 Bundle: TypeAlias = dict[str, Any]
-CallStatus: TypeAlias = Literal["waiting", "running", "ok", "error", "blocked", "skipped", "cancelled", "interrupted"]
+CallStatus: TypeAlias = Literal[
+    "waiting", "started", "running", "ok", "error", "blocked", "skipped", "cancelled", "interrupted"
+]
 
 _MARKS: Final[Mapping[CallStatus, str]] = {
     "waiting": "…",
+    "started": "▸",
     "running": "▸",
     "ok": "✓",
     "error": "✗",
@@ -48,7 +52,7 @@ _MARKS: Final[Mapping[CallStatus, str]] = {
     "cancelled": "–",
     "interrupted": "■",
 }
-_WORDS: Final[Mapping[CallStatus, str]] = {"ok": "", "error": "failed"}
+_WORDS: Final[Mapping[CallStatus, str]] = {"ok": "", "started": "", "error": "failed"}
 PREVIEW: Final = 4_000
 """Characters of a tool's result shown in its card; the model got all of it, and the session keeps it."""
 
@@ -149,6 +153,18 @@ def tool_card(card: ToolCard) -> Bundle:
         note=card.note,
     )
     return {"text/plain": "\n".join(plain), "text/html": drawn, MIME: own}
+
+
+def outcome(card: ToolCard) -> Bundle:
+    """Draw how a call ended, below its outputs, where its card was drawn before and is not updated."""
+    mark, word = _MARKS[card.status], _WORDS.get(card.status, card.status)
+    text = " · ".join(each for each in (word, card.note) if each)
+    colour = _COLOURS.get(card.status, "inherit")
+    line = f'<span style="color:{colour}">{mark}</span> <span style="{_QUIET}">{html.escape(text)}</span>'
+    own = _own(
+        "outcome", call_id=card.call_id, tool=card.tool, status=card.status, seconds=card.seconds, note=card.note
+    )
+    return {"text/plain": f"{mark} {text}", "text/html": f"<div>{line}</div>", MIME: own}
 
 
 def traceback(name: str, message: str, text: str) -> Bundle:

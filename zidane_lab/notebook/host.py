@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Final
 
+from zidane_lab.agent.hooks import HookBundle
 from zidane_lab.agent.result import RunResult
 from zidane_lab.approvals.gate import Ask
 from zidane_lab.chat.chat import AskOptions, Chat
@@ -30,6 +31,7 @@ from zidane_lab.notebook.options import MagicOptions, parse
 from zidane_lab.notebook.publish import Publisher, cell_header, publisher_for
 from zidane_lab.notebook.render import CellRenderer
 from zidane_lab.notebook.repaint import repaint
+from zidane_lab.notebook.static import StaticRenderer
 from zidane_lab.notebook.terminal import TerminalPublisher, TerminalRenderer
 from zidane_lab.notebook.thread import AgentThread
 
@@ -184,12 +186,17 @@ class Host:
     async def _ask(
         self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
     ) -> RunResult:
-        renderer = (
-            TerminalRenderer(publisher, window=_window)
-            if isinstance(publisher, TerminalPublisher)
-            else CellRenderer(publisher, window=_window)
-        )
-        return await self.chat.ask(prompt, options, executor=executor, ask=ask, bundles=[renderer])
+        return await self.chat.ask(prompt, options, executor=executor, ask=ask, bundles=[self._renderer(publisher)])
+
+    def _renderer(self, publisher: Publisher) -> HookBundle:
+        """Choose how to draw: a terminal gets plain text, an unattended notebook each display once."""
+        if isinstance(publisher, TerminalPublisher):
+            return TerminalRenderer(publisher, window=_window)
+        drawing = load_settings(self.chat.env).drawing
+        # Who executes notebooks unattended says so: nobody can be asked for input.
+        unattended = not getattr(self.shell.kernel, "_allow_stdin", True)
+        static = drawing == "static" or (drawing == "auto" and unattended)
+        return (StaticRenderer if static else CellRenderer)(publisher, window=_window)
 
     def _publisher(self) -> Any:
         return publisher_for(self.shell) if self.in_kernel else TerminalPublisher()

@@ -30,7 +30,7 @@ from zidane_lab.notebook.publish import Publisher
 from zidane_lab.notebook.textflow import TextFlow
 from zidane_lab.turns import Usage
 
-__all__ = ["CellRenderer", "card_for", "finish_notice"]
+__all__ = ["CellRenderer", "card_for", "finish_notice", "names_left"]
 
 TICK_SECONDS: Final = 1.0
 """How often a running call's time is redrawn; after ten seconds, every tenth tick."""
@@ -90,6 +90,7 @@ class CellRenderer:
         self._thinking_id: str | None = None
         self._thinking_at = float("-inf")
         self._cards: dict[str, _Drawn] = {}
+        self._started: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._ticker: asyncio.Task[None] | None = None
         self._model = ""
@@ -130,10 +131,7 @@ class CellRenderer:
     # --- text ---------------------------------------------------------------------------------------
 
     def _text(self, event: StreamText) -> None:
-        block = f"{event.ids.turn_id}.{event.block}"
-        if block != self._block:
-            self._close()
-            self._block = block
+        self._open(f"{event.ids.turn_id}.{event.block}")
         self._flow.feed(event.text)
         self._flush()
 
@@ -157,10 +155,7 @@ class CellRenderer:
             self._shown[number] = self._to.show(bundle)
 
     def _think(self, event: StreamThinking) -> None:
-        block = f"{event.ids.turn_id}.{event.block}"
-        if block != self._block:
-            self._close()
-            self._block = block
+        self._open(f"{event.ids.turn_id}.{event.block}")
         self._thinking += event.text
         if self._clock() - self._thinking_at >= 0.5:
             self._thinking_at = self._clock()
@@ -172,6 +167,12 @@ class CellRenderer:
             self._thinking_id = self._to.show(bundle)
         else:
             self._to.update(self._thinking_id, bundle)
+
+    def _open(self, block: str) -> None:
+        """Begin a block, unless it is the one under way."""
+        if block != self._block:
+            self._close()
+            self._block = block
 
     def _close(self) -> None:
         """Freeze the block under way."""
@@ -258,10 +259,13 @@ class CellRenderer:
             status=event.outcome,
             seconds=execution["wall_seconds"] if execution is not None else event.seconds or None,
             result="" if drew_outputs else event.result.text,
-            note=_left(execution) if execution is not None else "",
+            note=names_left(execution) if execution is not None else "",
         )
         drawn = self._draw(card)
         drawn.started = None
+        self._show_error(execution)
+
+    def _show_error(self, execution: Mapping[str, Any] | None) -> None:
         if execution is not None and execution["error"] is not None:
             error = execution["error"]
             self._to.show(bundles.traceback(error["name"], error["message"], error["traceback"]))
@@ -317,8 +321,8 @@ class CellRenderer:
         )
 
 
-def _left(execution: Mapping[str, Any]) -> str:
-    """Word what a piece of code did to the names, for its card."""
+def names_left(execution: Mapping[str, Any]) -> str:
+    """Say what a piece of code did to the names, for its card."""
     parts = []
     for verb in ("created", "changed", "deleted"):
         names = execution[verb]

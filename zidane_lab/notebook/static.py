@@ -1,0 +1,55 @@
+"""Draw a run for nobody in particular: each display once, final, never updated.
+
+Tools that execute notebooks unattended keep what is drawn, but not all of them apply updates, and nobody
+watches text grow. So text is drawn when its block is complete, a call's code above its outputs and its outcome
+below them, and nothing depends on the speed of the machine: the same run draws the same page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from zidane_lab.events import StreamText, StreamThinking, ToolAfter, ToolBefore, ToolGate, ToolInput
+from zidane_lab.notebook import bundles
+from zidane_lab.notebook.bundles import ToolCard
+from zidane_lab.notebook.render import CellRenderer, card_for, names_left
+
+__all__ = ["StaticRenderer"]
+
+
+class StaticRenderer(CellRenderer):
+    """A cell renderer that draws each thing once."""
+
+    def _text(self, event: StreamText) -> None:
+        self._open(f"{event.ids.turn_id}.{event.block}")
+        self._flow.feed(event.text)
+
+    def _think(self, event: StreamThinking) -> None:
+        self._open(f"{event.ids.turn_id}.{event.block}")
+        self._thinking += event.text
+
+    def _arriving(self, _event: ToolInput) -> None:
+        self._close()
+
+    def _gated(self, _event: ToolGate) -> None:
+        """Draw nothing: whether and how a call runs is drawn when it is known."""
+
+    def _before(self, event: ToolBefore) -> None:
+        if event.tool == "run_python":  # its outputs come next and belong below its code
+            card = card_for(event.ids.call_id or "", event.tool, event.input)
+            self._started.add(card.call_id)
+            self._to.show(bundles.tool_card(replace(card, status="started")))
+
+    def _after(self, event: ToolAfter) -> None:
+        call_id = event.ids.call_id or ""
+        execution: Any = event.result.metadata.get("execution")
+        if call_id not in self._started:
+            card = card_for(call_id, event.tool, event.input)
+            self._to.show(bundles.tool_card(replace(card, status=event.outcome, result=event.result.text)))
+            return
+        self._show_error(execution)
+        note = names_left(execution) if execution is not None else event.result.text
+        if note or event.outcome != "ok":
+            seconds = execution["wall_seconds"] if execution is not None else None
+            self._to.show(bundles.outcome(ToolCard(call_id, event.tool, event.outcome, seconds=seconds, note=note)))
