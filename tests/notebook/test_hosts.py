@@ -89,8 +89,7 @@ def test_an_unattended_page_is_drawn_once_and_is_the_same_every_time(notebook, t
     first = executed(notebook, tmp_path)
 
     def page(book):
-        text = "\n".join(str(output.get("data", output.get("text"))) for output in book.cells[1].outputs)
-        return re.sub(r"[\d.]+(e-\d+)?( m?s\b|(?=, 'note'|}))", "TIME", text)
+        return [output.get("data", output.get("text")) for output in book.cells[1].outputs]
 
     messages = []
     client = NotebookClient(
@@ -114,7 +113,7 @@ def test_a_page_that_shows_only_plain_text_tells_the_whole_story(notebook, tmp_p
         r"  cell, line 1, in <module>\n    1 / 0\nZeroDivisionError: division by zero\n"
         r"✗ failed\n"
         r"The total is \*\*5\*\*\.\n\n<script>alert\('model'\)</script>\n"
-        r"scripted/script\.json · 3 turns · 2 tool calls · [\d.]+ m?s",
+        r"scripted/script\.json · 3 turns · 2 tool calls",
         story,
     ), story
 

@@ -83,6 +83,22 @@ def test_turns_after_the_last_summary_are_counted(folder):
     assert (info.turns, info.title) == (121, "Late title")
 
 
+def test_after_a_move_the_count_is_unknown_until_the_next_run(folder):
+    with talk(folder, "q", answers=60, size=3000) as session:
+        session.move_to(session.turns[1].id)
+        session.append(Turn("user", (TextBlock("again"),)))
+        assert list_sessions(folder)[0].turns is None
+        session.start_run("again")
+        assert list_sessions(folder)[0].turns == 3
+
+
+@pytest.mark.parametrize("answers", [8, 13, 16])
+def test_a_session_of_middling_length_is_read_whole_once(folder, answers):
+    with talk(folder, "q", answers=answers, size=3000, runs=False) as session:
+        assert 20_000 < session.path.stat().st_size < 64_000
+    assert list_sessions(folder)[0].turns == 2 * answers
+
+
 def test_where_the_ends_do_not_tell_the_count_is_unknown(folder):
     with talk(folder, "q", answers=60, size=3000, runs=False):
         pass

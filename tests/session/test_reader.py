@@ -335,6 +335,13 @@ class TestTree:
         assert "twice" in state.problems[0]
 
 
+def test_a_branch_is_copied_whole_even_where_a_move_has_the_id_of_a_turn():
+    rows = [turn_line(Turn("user", (TextBlock(text),)), parent, text) for text, parent in [("a", None), ("b", "a")]]
+    rows.insert(1, line("leaf", {"target": "a"}, "a", "b"))
+    branch = active_branch(read_session(HEADER + b"".join(rows)).entries)
+    assert [(entry.type, entry.id, entry.parent) for entry in branch] == [("turn", "a", None), ("turn", "b", "a")]
+
+
 def test_the_restorer_sees_only_lines_that_refer_to_blobs():
     seen = []
     row = line(

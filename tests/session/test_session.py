@@ -480,6 +480,8 @@ class TestMending:
         again.append(user("c"))
         assert [line["type"] for line in lines(again)] == ["session", "turn", "turn", "repair", "turn"]
         assert lines(again)[3]["what"] == list(again.repairs)
+        again.set_title("once")
+        assert len(lines(again)) == 6
         with reopened(again) as third:
             assert third.repairs == ()
             assert [turn.text for turn in third.turns] == ["a", "b", "c"]

@@ -207,7 +207,7 @@ class UsageLine:
     window: int | None
     turns: int
     calls: int
-    seconds: float
+    seconds: float | None
 
 
 def usage_line(line: UsageLine) -> Bundle:
@@ -221,7 +221,7 @@ def usage_line(line: UsageLine) -> Bundle:
     if line.window and line.context:
         parts.append(f"context {100 * line.context / line.window:.0f}% of {_thousands(line.window)}")
     parts += [_count(line.turns, "turn"), _count(line.calls, "tool call"), _duration(line.seconds)]
-    text = " · ".join(parts)
+    text = " · ".join(part for part in parts if part)
     fields = {name: getattr(line, name) for name in line.__slots__}
     return {
         "text/plain": text,

@@ -22,6 +22,7 @@ from zidane_lab.events import (
     ToolGate,
     ToolInput,
     TurnAfter,
+    TurnBefore,
     UserTurn,
 )
 from zidane_lab.notebook import bundles
@@ -91,11 +92,13 @@ class CellRenderer:
         self._thinking_at = float("-inf")
         self._cards: dict[str, _Drawn] = {}
         self._started: set[str] = set()
+        self._places: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._ticker: asyncio.Task[None] | None = None
         self._model = ""
         self._context = 0
         self._calls = 0
+        self._index = 0
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe to everything that is drawn."""
@@ -120,6 +123,7 @@ class CellRenderer:
     def notices(self) -> tuple[tuple[type[Any], Handler], ...]:
         """Return the subscriptions for what is neither text nor a call: messages, notices, the usage line."""
         return (
+            (TurnBefore, self._asked),
             (TurnAfter, self._turn),
             (UserTurn, self._said),
             (ToolBefore, self._count),
@@ -131,7 +135,7 @@ class CellRenderer:
     # --- text ---------------------------------------------------------------------------------------
 
     def _text(self, event: StreamText) -> None:
-        self._open(f"{event.ids.turn_id}.{event.block}")
+        self._open(self._name(event))
         self._flow.feed(event.text)
         self._flush()
 
@@ -155,7 +159,7 @@ class CellRenderer:
             self._shown[number] = self._to.show(bundle)
 
     def _think(self, event: StreamThinking) -> None:
-        self._open(f"{event.ids.turn_id}.{event.block}")
+        self._open(self._name(event))
         self._thinking += event.text
         if self._clock() - self._thinking_at >= 0.5:
             self._thinking_at = self._clock()
@@ -167,6 +171,13 @@ class CellRenderer:
             self._thinking_id = self._to.show(bundle)
         else:
             self._to.update(self._thinking_id, bundle)
+
+    def _name(self, event: StreamText | StreamThinking) -> str:
+        """Name a block by its place in the session: run, turn within the run, block within the turn."""
+        return f"{event.ids.run_id}.{self._index}.{event.block}"
+
+    def _asked(self, event: TurnBefore) -> None:
+        self._index = event.index
 
     def _open(self, block: str) -> None:
         """Begin a block, unless it is the one under way."""
@@ -317,8 +328,12 @@ class CellRenderer:
             window=self._window(self._model) if self._model else None,
             turns=event.turns,
             calls=self._calls,
-            seconds=event.seconds,
+            seconds=self._shown_seconds(event.seconds),
         )
+
+    def _shown_seconds(self, seconds: float | None) -> float | None:
+        """Return the time to show; a page that must be the same every time shows none."""
+        return seconds
 
 
 def names_left(execution: Mapping[str, Any]) -> str:

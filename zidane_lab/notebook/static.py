@@ -22,11 +22,11 @@ class StaticRenderer(CellRenderer):
     """A cell renderer that draws each thing once."""
 
     def _text(self, event: StreamText) -> None:
-        self._open(f"{event.ids.turn_id}.{event.block}")
+        self._open(self._name(event))
         self._flow.feed(event.text)
 
     def _think(self, event: StreamThinking) -> None:
-        self._open(f"{event.ids.turn_id}.{event.block}")
+        self._open(self._name(event))
         self._thinking += event.text
 
     def _arriving(self, _event: ToolInput) -> None:
@@ -37,19 +37,30 @@ class StaticRenderer(CellRenderer):
 
     def _before(self, event: ToolBefore) -> None:
         if event.tool == "run_python":  # its outputs come next and belong below its code
-            card = card_for(event.ids.call_id or "", event.tool, event.input)
-            self._started.add(card.call_id)
+            self._started.add(event.ids.call_id or "")
+            card = card_for(self._place_of(event), event.tool, event.input)
             self._to.show(bundles.tool_card(replace(card, status="started")))
 
     def _after(self, event: ToolAfter) -> None:
-        call_id = event.ids.call_id or ""
+        place = self._place_of(event)
         execution: Any = event.result.metadata.get("execution")
-        if call_id not in self._started:
-            card = card_for(call_id, event.tool, event.input)
+        if (event.ids.call_id or "") not in self._started:
+            card = card_for(place, event.tool, event.input)
             self._to.show(bundles.tool_card(replace(card, status=event.outcome, result=event.result.text)))
             return
         self._show_error(execution)
         note = names_left(execution) if execution is not None else event.result.text
         if note or event.outcome != "ok":
-            seconds = execution["wall_seconds"] if execution is not None else None
-            self._to.show(bundles.outcome(ToolCard(call_id, event.tool, event.outcome, seconds=seconds, note=note)))
+            self._to.show(bundles.outcome(ToolCard(place, event.tool, event.outcome, note=note)))
+
+    def _place_of(self, event: ToolBefore | ToolAfter) -> str:
+        """Name a call by its place in the session; ids of providers may differ from run to run."""
+        call_id = event.ids.call_id or ""
+        if call_id not in self._places:
+            before = f"{event.ids.run_id}.{self._index}.call"
+            taken = sum(place.startswith(before) for place in self._places.values())
+            self._places[call_id] = f"{before}{taken}"
+        return self._places[call_id]
+
+    def _shown_seconds(self, _seconds: float | None) -> None:
+        """Show no times: they differ from run to run, and the session has them."""

@@ -78,8 +78,8 @@ def test_a_long_text_is_shown_with_its_length():
 
 def test_a_short_text_is_shown_whole():
     assert describe("hello") == "str: 'hello'"
-    text = "a\n" * 60
-    assert describe(text).splitlines()[2:5] == ["a", "a", "a"]
+    text = "a\n\n" * 60
+    assert describe(text).splitlines()[2:5] == ["a", " ", "a"]
 
 
 def test_an_empty_container_is_called_empty():

@@ -111,6 +111,17 @@ def test_what_is_beyond_it_gets_a_short_honest_answer(kernel, prompt):
     assert not any(call.name == "run_python" for call in run.calls)
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"), [(pd.Series([1, 2]), "pandas.Series"), (pl.LazyFrame({"a": [1]}), "polars.LazyFrame")]
+)
+@pytest.mark.parametrize("prompt", ["explore s", "missing values in `s`", "describe @s"])
+def test_data_of_another_type_is_not_mistaken_for_some_other_table(kernel, prompt, value, kind):
+    kernel.namespace["s"] = value
+    run = ask(prompt, kernel)
+    assert f"`s` is a `{kind}`; this planner works on pandas and polars DataFrames only" in run.report
+    assert run.steps() == ["variables"]
+
+
 # --- follow-ups -------------------------------------------------------------------------------------
 
 

@@ -115,3 +115,10 @@ def test_only_tools_that_are_there_are_called(kernel, tools):
     run = ask("missing values in penguins", kernel, tools=tools)
     assert ("`sex` 11 (3.2%)" in run.report) == ("run_python" in tools)
     assert run.report.strip()
+
+
+def test_where_code_may_not_run_the_answer_is_a_plan(kernel):
+    report = ask("explore penguins", kernel, tools=("list_variables", "list_files")).report
+    assert "`run_python` is not available in this mode" in report
+    assert "1. Look at the first rows, the size and the column types of `penguins`." in report
+    assert not unexplained(report, [])

@@ -103,7 +103,8 @@ def _text_lines(value: Any, page: Page) -> Iterator[str]:
     if length <= _SHORT:
         return
     shown = without_passwords(str.__getitem__(value, slice(0, max(page.room - 40, 0))))
-    yield from plain(shown).replace("\r", "").split("\n")
+    # An empty line would be left out of the page.
+    yield from (line or " " for line in plain(shown).replace("\r", "").split("\n"))
     if len(shown) < length:
         yield f"… {amount(length - len(shown), 'more character')}"
 

@@ -8,7 +8,6 @@ function ``describe(obj, budget) -> str``; it is loaded when an object of that t
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +55,8 @@ def _entry_points() -> dict[str, Any]:
     """Return the declared entry points by name; read once, none of them loaded."""
     global _declared  # noqa: PLW0603 — a cache of the process, as the installed packages are
     if _declared is None:
+        import importlib.metadata  # slow to import, and needed at the first description only
+
         found: Any = importlib.metadata.entry_points()
         # Python 3.9 returns a plain dictionary of groups.
         group = found.select(group=ENTRY_POINTS) if hasattr(found, "select") else found.get(ENTRY_POINTS, ())

@@ -11,14 +11,13 @@ import collections
 import itertools
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from zidane_lab.kernel.inside.arrays_numpy import plain_array
 from zidane_lab.kernel.inside.frames_pandas import blocks_of
 from zidane_lab.kernel.inside.static import full_name, instance_dict, is_genuine, mro, own, qualified_name, root_of
 
-__all__ = ["fingerprint", "same_mark"]
+__all__ = ["fingerprint"]
 
 _SAMPLES = 32
 """Elements sampled of an array."""
@@ -35,21 +34,11 @@ _COLUMNS = 64
 _ATTRIBUTES = 200
 
 
-@dataclass(frozen=True)
-class FrameMark:
-    """The mark of a pandas object.
-
-    ``blocks`` are the identities of its arrays, ``None`` while several have one dtype: pandas may then merge
-    them when the frame is merely read.
-    """
-
-    axes: tuple[int, ...]
-    columns: tuple[object, ...]
-    blocks: tuple[int, ...] | None
-
-
 def fingerprint(obj: object) -> object:
-    """Return a small comparable mark of an object's state; ``None`` where none is known."""
+    """Return a small mark of an object's state; ``None`` where none is known.
+
+    Marks are tuples of numbers, bytes and names: comparing two of them reads no data and runs no code.
+    """
     found = _EXACT.get(id(type(obj)))
     if found is not None:
         return found(obj)
@@ -60,16 +49,6 @@ def fingerprint(obj: object) -> object:
         if found is not None:
             return found(obj)
     return _stored(obj)
-
-
-def same_mark(left: object, right: object) -> bool:
-    """Whether two marks show no difference."""
-    if type(left) is FrameMark and type(right) is FrameMark:
-        return (left.axes, left.columns) == (right.axes, right.columns) and (
-            left.blocks is None or right.blocks is None or left.blocks == right.blocks
-        )
-    # Marks are tuples of numbers, bytes, names and dtypes: comparing them reads no data.
-    return bool(left == right)
 
 
 def _nothing(_obj: Any) -> object:
@@ -144,22 +123,20 @@ def _sample(row: Any, count: int) -> bytes:
 
 
 def _frame(value: Any) -> object:
+    """Mark a frame or a series by its axes, its arrays, and a sample of each column.
+
+    Reading does not exchange the arrays (pandas before 2.0 may merge those of one dtype, which then counts as
+    a change); writing does, or writes into them.
+    """
     axes = getattr(own(value, "_mgr"), "axes", ())
-    columns: list[tuple[int, object, object]] = []
-    merged: list[tuple[str, int]] = []
+    marks: list[object] = []
     for block in blocks_of(value)[:_COLUMNS]:
-        values, places = block.values, block.mgr_locs.as_array
+        values = block.values
         data = values if full_name(type(values)) == "numpy.ndarray" else own(values, "_ndarray")
-        if full_name(type(data)) != "numpy.ndarray":
-            columns.append((int(places[0]), "", id(values)))
-            continue
-        merged.append((data.dtype.str, id(values)))
-        rows = [data] if data.ndim == 1 else data[:_COLUMNS]
-        columns += [(int(places[i]), data.dtype.str, _sample(row, _COLUMN_SAMPLES)) for i, row in enumerate(rows)]
-    whole = len({dtype for dtype, _ in merged}) == len(merged)
-    columns.sort(key=lambda mark: mark[0])
-    blocks = tuple(identity for _, identity in merged) if whole else None
-    return FrameMark((*map(id, axes), *map(len, axes)), tuple(columns), blocks)
+        known = full_name(type(data)) == "numpy.ndarray"
+        rows = () if not known else (data,) if data.ndim == 1 else data[:_COLUMNS]
+        marks.append((id(values), *(_sample(row, _COLUMN_SAMPLES) for row in rows)))
+    return *map(id, axes), *map(len, axes), *marks
 
 
 def _polars(value: Any) -> object:

@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zidane_lab.kernel.inside.fingerprints import fingerprint, same_mark
+from zidane_lab.kernel.inside.fingerprints import fingerprint
 from zidane_lab.kernel.inside.mutations import mutates, mutations
 from zidane_lab.kernel.inside.names import user_items
 from zidane_lab.kernel.inside.static import exactly
@@ -131,7 +131,7 @@ def _differs(entry: Entry, value: Any) -> bool:
     """Whether a name is bound to another object, or to one in another state."""
     earlier = entry.get()
     if earlier is value:
-        return id(type(value)) not in _IMMUTABLE and not same_mark(entry.mark, _mark(value))
+        return id(type(value)) not in _IMMUTABLE and entry.mark != _mark(value)
     return not _same_constant(earlier, value)
 
 

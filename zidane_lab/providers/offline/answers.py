@@ -6,8 +6,9 @@ from typing import Final
 
 from zidane_lab.providers.offline.discovery import Found
 from zidane_lab.providers.offline.intent import Ask
-from zidane_lab.providers.offline.prose import names, quote
+from zidane_lab.providers.offline.prose import joined, name, names, quote
 from zidane_lab.providers.offline.state import State
+from zidane_lab.providers.offline.steps import STEPS, steps_for
 
 __all__ = ["CONNECT", "WHO", "without_work"]
 
@@ -19,12 +20,20 @@ kernel starts, or `OPENAI_BASE_URL` for a server of your own (a local one, say),
 `--model provider/model`."""
 
 _LONGEST_LISTING: Final = 4_000
+_DETOURS: Final = ("open_polars", "prepare")
+"""Steps taken in special cases only."""
 
 
 def without_work(ask: Ask, found: Found, state: State, *, can_run: bool) -> str:
     """Answer a prompt that asks for nothing to compute, or for something that cannot be computed here."""
     if "help" not in ask.topics and ask.topics & {"variables", "files"}:
         return _listings(ask, state)
+    if found.others:
+        listed = joined([f"{name(variable)} is a {name(kind)}" for variable, kind in found.others.items()])
+        return (
+            f"{listed}; this planner works on pandas and polars DataFrames only. Make one of it (`to_frame()`,"
+            f" `collect()`, `to_pandas()`) and name that. {_there_is(found)}\n"
+        )
     if "help" in ask.topics and not found.unknown:
         return _help(found)
     if found.blind is not None:
@@ -37,11 +46,21 @@ def without_work(ask: Ask, found: Found, state: State, *, can_run: bool) -> str:
             f" JSON, Excel, Feather). Load one, or name a file.\n\n{CONNECT}\n"
         )
     if not can_run:
-        return (
-            f"I would work on {names(table.name for table in found.tables)}, but the tool `run_python` is not available"
-            " in this mode, and I report only what was computed. Ask again in a mode that may run code.\n"
-        )
+        return _plan(ask, found)
     return _help(found)
+
+
+def _plan(ask: Ask, found: Found) -> str:
+    """Say what would be run where nothing may be."""
+    wanted = steps_for(ask.topics, len(found.tables))
+    subject = names(table.name for table in found.tables)
+    steps = [step.intent.format(subject) for step in STEPS if step.name in wanted and step.name not in _DETOURS]
+    listed = "\n".join(f"{mark}. {step}." for mark, step in enumerate(steps, 1))
+    return (
+        "The tool `run_python` is not available in this mode, so nothing was computed and there is nothing to report."
+        f" This is what I would run, each step as far as the ones before call for it:\n\n{listed}\n\n"
+        "Ask again in a mode that may run code.\n"
+    )
 
 
 def _listings(ask: Ask, state: State) -> str:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from zidane_lab.providers.offline.facts import Table
@@ -26,6 +26,9 @@ MOST_TABLES: Final = 3
 
 _VARIABLE: Final = re.compile(r"^[\s\-*•|]*`?([A-Za-z_]\w*)`?(?![\w.(])(.*)$")
 _TABLE: Final = re.compile(r"\W*(?:\w+\.)*DataFrame\b")
+_OTHER_DATA: Final = re.compile(r"\W*((?:\w+\.)*(?:\w*Series|\w+Frame|DataArray|Dataset|Table))\b")
+"""Types of data the planner does not work on; they matter only where the prompt names such a variable."""
+
 _DATA_FILE: Final = re.compile(
     rf"^[\s*•`|│├└─-]*(\S.*?\.(?:{'|'.join(DATA_EXTENSIONS)}))(?=$|`|\s{{2,}}|\s+\()", re.IGNORECASE | re.MULTILINE
 )
@@ -52,7 +55,7 @@ class Found:
 
     ``tables`` are to be worked on, at most :data:`MOST_TABLES`; ``left`` those left out by that bound. ``unknown``
     are names in the prompt that nothing answers to. ``present`` are all tables of the namespace. ``blind`` says why
-    the variables could not be listed.
+    the variables could not be listed. ``others`` are named variables of other types of data, and their types.
     """
 
     tables: tuple[Table, ...] = ()
@@ -63,6 +66,7 @@ class Found:
     files: tuple[str, ...] = ()
     reused: tuple[str, ...] = ()
     blind: str | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 Discovery = tuple[Call, ...] | Found
@@ -84,6 +88,9 @@ def discover(ask: Ask, state: State, tools: AbstractSet[str]) -> Discovery:
     if blind is not None and not ask.files:
         return Found(blind=blind)
     named = _named(ask, present, state)
+    others = _other_data(ask, variables)
+    if not named and not ask.files and others:
+        return Found(variables=variables, present=present, others=others)
     if named or ask.files or _unknown(ask, variables):
         return _from_names(ask, state, variables, present, named)
     if present or not ({"list_files"} & tools):
@@ -151,6 +158,12 @@ def _named(ask: Ask, present: tuple[str, ...], state: State) -> tuple[str, ...]:
         if there:
             return there
     return ()
+
+
+def _other_data(ask: Ask, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables named in the prompt that hold data of a type the planner does not work on."""
+    matches = ((name, _OTHER_DATA.match(variables.get(name, ""))) for name in (*ask.marked, *ask.words))
+    return {name: match[1] for name, match in matches if match is not None}
 
 
 def _unknown(ask: Ask, variables: Mapping[str, str]) -> tuple[str, ...]:

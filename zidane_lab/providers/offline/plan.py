@@ -1,7 +1,7 @@
 """Decide the next move: calls to make, or the answer. A pure function of the request.
 
-A prompt asks for topics; a topic takes certain steps (:data:`STEPS_OF`); a step is taken once, when what it
-waits for is settled, and never again if it failed. At most :data:`MOST_RUNS` pieces of code run for one
+A prompt asks for topics; a topic takes certain steps (:func:`~zidane_lab.providers.offline.steps.steps_for`); a
+step is taken once, when what it waits for is settled, and never again if it failed. At most :data:`MOST_RUNS` pieces of code run for one
 prompt; what does not fit is named in the report.
 """
 
@@ -15,41 +15,20 @@ from zidane_lab.providers.base import Request
 from zidane_lab.providers.offline import answers
 from zidane_lab.providers.offline.discovery import Call, Found, discover
 from zidane_lab.providers.offline.facts import Table
-from zidane_lab.providers.offline.intent import Ask, Topic, read_prompt
+from zidane_lab.providers.offline.intent import Ask, read_prompt
 from zidane_lab.providers.offline.prose import names
 from zidane_lab.providers.offline.report import Results, report
 from zidane_lab.providers.offline.results import Outcome
 from zidane_lab.providers.offline.scope import Scope, scope_for
 from zidane_lab.providers.offline.state import Key, State, read_state
-from zidane_lab.providers.offline.steps import STEPS, Step
+from zidane_lab.providers.offline.steps import STEPS, Step, steps_for
 from zidane_lab.providers.offline.steps.joins import JOINS_INTENT, Joined, joins_code, read_joins, shared_columns
 from zidane_lab.providers.offline.steps.look import SUPPORTED, needs_copy
 
-__all__ = ["MOST_RUNS", "STEPS_OF", "Decision", "decide"]
+__all__ = ["MOST_RUNS", "Decision", "decide"]
 
 MOST_RUNS: Final = 12
 """Most pieces of code run for one prompt."""
-
-_START: Final = ("look", "open_polars", "prepare")
-_QUALITY: Final = (*_START, "missing", "text", "duplicates")
-STEPS_OF: Final[Mapping[Topic, tuple[str, ...]]] = {
-    "rows": _START[:2],
-    "load": _START[:2],
-    "missing": (*_START, "missing"),
-    "duplicates": _QUALITY,
-    "numbers": (*_START, "missing", "numbers"),
-    "categories": (*_QUALITY, "categories"),
-    "describe": (*_QUALITY, "numbers", "categories"),
-    "correlations": (*_START, "missing", "correlations"),
-    "time": (*_QUALITY, "time"),
-    "groups": (*_QUALITY, "groups"),
-    "plot": (*_QUALITY, "plot_asked"),
-}
-"""The steps that answer a narrow topic."""
-
-_EXPLORE: Final = tuple(step.name for step in STEPS if step.name != "plot_asked")
-_EXPLORE_OF: Final = {1: _EXPLORE, 2: (*_QUALITY, "numbers"), 3: (*_START, "missing", "duplicates")}
-"""The steps of an exploration, by the number of tables."""
 
 _JOINS: Final = "joins"
 
@@ -88,7 +67,7 @@ def _opening(ask: Ask, calls: Sequence[Call], state: State) -> str:
 def _work(ask: Ask, found: Found, state: State) -> Decision:
     whole = scope_for(found.variables or {}, state.made)
     scopes = [whole.of(table.variable) if len(found.tables) > 1 else whole for table in found.tables]
-    wanted = _wanted(ask, len(found.tables))
+    wanted = steps_for(ask.topics, len(found.tables))
     tables = tuple(
         learn(table, number, state.outcomes, scope)
         for number, (table, scope) in enumerate(zip(found.tables, scopes, strict=True))
@@ -107,13 +86,6 @@ def _work(ask: Ask, found: Found, state: State) -> Decision:
         scope=whole,
     )
     return Decision(report(ask, found, results))
-
-
-def _wanted(ask: Ask, tables: int) -> tuple[str, ...]:
-    if "explore" in ask.topics:
-        return _EXPLORE_OF[tables]
-    wanted = {step for topic in ask.topics for step in STEPS_OF.get(topic, ())}
-    return tuple(step.name for step in STEPS if step.name in wanted)
 
 
 def learn(table: Table, number: int, outcomes: Mapping[Key, Outcome], scope: Scope) -> Table:

@@ -150,7 +150,7 @@ len({points})"""
 def over_time(table: Table) -> Figure:
     """Draw the number of rows per year, month or day."""
     label = date_column(table)
-    word, rule, period = _period(table.get(Times))
+    word, rule, period, width = _period(table.get(Times))
 
     def code(scope: Scope) -> str:
         plt, counts, source = scope.alias("plt"), scope.own("per_period"), date_values(table, scope)
@@ -165,20 +165,21 @@ def over_time(table: Table) -> Figure:
         return f"""\
 {scope.imports(*pd, "plt")}{counts} = {counted}
 {plt}.figure(figsize=(9, 4), layout='constrained')
-{plt}.plot({xs}, {ys}, marker='o')
-{plt}.ylim(bottom=0)
+{plt}.bar({xs}, {ys}, width={width})
 {_labels(f"Rows of {table.name} per {word}", label, f"rows per {word}", plt)};"""
 
     return Figure(f"rows per {word}, by {name(label)}", code)
 
 
-def _period(times: Times | None) -> tuple[str, str, str]:
-    """Return the span to count by: its word, and its name in polars and in pandas."""
+def _period(times: Times | None) -> tuple[str, str, str, float]:
+    """Return the span to count by: its word, its name in polars and in pandas, and the width of a bar in days."""
     years = re.findall(r"^\d{4}", times.first) + re.findall(r"^\d{4}", times.last) if times is not None else []
     span = int(years[1]) - int(years[0]) if len(years) == 2 else 0
     if span > 12:
-        return "year", "1y", "Y"
-    return ("month", "1mo", "M") if times is None or times.first[:7] != times.last[:7] else ("day", "1d", "D")
+        return "year", "1y", "Y", 300
+    if times is not None and times.first[:7] == times.last[:7]:
+        return "day", "1d", "D", 0.8
+    return "month", "1mo", "M", 25
 
 
 def gaps(table: Table, labels: list[Label]) -> Figure:

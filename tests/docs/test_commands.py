@@ -1,0 +1,102 @@
+"""The hand-written tables name every option, mode and variable there is, and no other."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.pages import DOCS, pages
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def rows(text: str, head: str) -> list[str]:
+    """First cells of the table that begins with ``head``."""
+    lines = text[text.index(head) :].splitlines()[2:]
+    return [line.split("|")[1].strip() for line in lines[: next(i for i, each in enumerate([*lines, ""]) if not each)]]
+
+
+def test_the_options_of_the_magic_are_all_there():
+    from zidane_lab.notebook.options import _FLAGS, _VALUES
+
+    told = [cell.strip("`").split() for cell in rows(page("commands.md"), "| option | does |")]
+    assert {name for name, *_ in told} == {*_FLAGS, *_VALUES}
+    assert {name for name, *value in told if value} == set(_VALUES)
+
+
+def test_every_option_told_can_be_read():
+    from zidane_lab.notebook.options import parse
+
+    values = {"DOLLARS": "0.5", "N": "3", "NAME": "answer", "PATH": "book.ipynb"}
+    for cell in rows(page("commands.md"), "| option | does |"):
+        name, *value = cell.strip("`").split()
+        _, prompt = parse(" ".join([name, *(values[each] for each in value), "what is it?"]))
+        assert prompt == "what is it?"
+
+
+def test_every_slash_command_named_anywhere_exists():
+    import zidane_lab.chat.builtin_commands  # noqa: F401
+    from zidane_lab.chat.commands import COMMANDS
+
+    for path in pages():
+        for name in re.findall(r"%zidane /([a-z]+)|`/([a-z]+)`", path.read_text(encoding="utf-8")):
+            assert (name[0] or name[1]) in {*COMMANDS, "name", "data"}, path
+
+
+def test_every_setting_and_mode_named_exists():
+    from zidane_lab.chat.profiles import PROFILES
+    from zidane_lab.chat.settings import INTERACTIONS, KEYS, MODES
+
+    modes = [re.findall(r"`(\w+)`", cell)[0] for cell in rows(page("approvals.md"), "| mode | looking")]
+    assert sorted(modes) == sorted(MODES)
+    for path in pages():
+        for key, value in re.findall(r"/config (\w+) (\w+)", path.read_text(encoding="utf-8")):
+            if key != "KEY":
+                KEYS[key](value)
+    text = page("commands.md")
+    for word in (*INTERACTIONS, *PROFILES):
+        assert f"`{word}`" in text
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "ZIDANE_MODEL", "ZIDANE_CONTEXT_WINDOW"])
+def test_variables_that_are_told_are_read(name):
+    from tests.docs.pages import ROOT
+
+    assert f"`{name}`" in page("models.md")
+    assert any(f'"{name}"' in path.read_text(encoding="utf-8") for path in (ROOT / "zidane_lab").rglob("*.py"))
+
+
+def test_every_layer_is_told():
+    from tests.docs.pages import ROOT
+
+    layers = re.findall(r'"zidane_lab\.(\w+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8").split("layers = [")[1])
+    text, drawing = page("architecture.md"), page("_static/architecture.svg")
+    for layer in layers:
+        assert f"`{layer}`" in text
+        assert layer in drawing
+
+
+def test_modules_that_are_named_exist():
+    from tests.docs.pages import ROOT
+
+    folders = "|".join(path.name for path in (ROOT / "zidane_lab").iterdir() if path.is_dir() and path.name[0] != "_")
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(rf"`((?:{folders})/\w*(?:\.py)?|zidane_lab/[\w/]+(?:\.py)?)`", text):
+            inside = name.removeprefix("zidane_lab/")
+            assert (ROOT / "zidane_lab" / inside).exists(), f"{path.name}: {name}"
+
+
+def test_links_between_pages_lead_somewhere():
+    for path in pages():
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists() or target == "benchmarks.md", f"{path.name}: {target}"
+
+
+def test_nothing_of_a_machine_is_named():
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"/work/|/home/\w|/root/|/Users/|/tmp/|pypi\.org", text), path
