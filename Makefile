@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo lab test test-fast test-matrix lint docs bench clean
+.PHONY: demo lab test test-fast test-matrix test-ui lint docs bench clean
 
 # --- set-up: each extra is installed once, and again when pyproject.toml changes -------------------
 $(BIN)/python:
@@ -25,16 +25,20 @@ lab: $(STAMP)-lab
 # --- prove -----------------------------------------------------------------------------------------
 test: $(STAMP)-test
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix" -q
-	$(BIN)/python -m pytest -m "(kernel or slow) and not bench and not matrix" -q
-	$(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -q -p no:cacheprovider notebooks
+	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix and not ui" -q
+	$(BIN)/python -m pytest -m "(kernel or slow) and not bench and not matrix and not ui" -q
+	ZIDANE_MODEL=offline $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -q -p no:cacheprovider notebooks
 
 test-fast: $(STAMP)-test
-	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix" -q
+	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix and not ui" -q
 
 # Other ipykernel versions, each in an environment of its own below .venv-ipykernel-*.
 test-matrix: $(STAMP)-test
 	$(BIN)/python -m pytest -m matrix -q
+
+# JupyterLab in Chromium (which must be installed); leaves the pictures of the docs.
+test-ui: $(STAMP)-ui
+	$(BIN)/python -m pytest -m ui -q
 
 lint: $(STAMP)-dev
 	$(BIN)/ruff check .

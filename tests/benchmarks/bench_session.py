@@ -94,6 +94,7 @@ def test_appending_one_turn(tmp_path):
             start = time.perf_counter()
             session.append(turn)
             took.append(time.perf_counter() - start)
+        assert session.unsaved == 0
     cuts = statistics.quantiles(took, n=100)
     print(
         f"\nappend with fsync: median {statistics.median(took) * 1e3:.2f} ms, 99th percentile {cuts[98] * 1e3:.2f} ms"

@@ -57,7 +57,7 @@ def test_nbclient_keeps_everything_that_was_drawn(notebook, tmp_path):
         output.data.get(MIME, {}).get("kind", "-") if "data" in output else output.output_type for output in outputs
     ]
     assert kinds == ["text", "tool", "stream", "-", "outcome", "tool", "error", "outcome", "text", "usage"]
-    assert all("error" != output.output_type for output in outputs)  # papermill would take it for a failure
+    assert all(output.output_type != "error" for output in outputs)  # papermill would take it for a failure
     assert [output.data[MIME]["status"] for output in outputs if "data" in output and "status" in output.data.get(MIME, {})] == [
         "started", "ok", "started", "error",
     ]  # fmt: skip

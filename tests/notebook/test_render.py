@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -159,10 +160,8 @@ async def test_stopping_leaves_no_card_running_and_says_so():
 )
 async def test_abnormal_ends_have_a_banner(answer, behavior, level, words):
     agent, page = drawn(answer, tools=[simple_tool("echo", echo)])
-    try:
+    with contextlib.suppress(RateLimitError, BudgetExceededError):
         await agent.run("go", behavior=behavior)
-    except (RateLimitError, BudgetExceededError):
-        pass
     (banner,) = [bundle for bundle in page.final if bundle[MIME]["kind"] == "banner"]
     assert banner[MIME]["level"] == level
     assert words in banner["text/plain"]
@@ -208,7 +207,7 @@ async def test_steering_messages_are_shown_where_they_arrived():
 
 
 async def test_repainting_shows_the_same_conversation_without_running_it():
-    agent, page = drawn(
+    agent, _ = drawn(
         [
             think("hm"),
             say("Look."),

@@ -95,7 +95,9 @@ def test_a_killed_process_holds_nothing(path, child):
 @pytest.mark.parametrize("contents", ["", "{", "[]", '{"pid": "x"}', "\0" * 50, "\udcff"])
 def test_nonsense_left_behind_is_taken_over(path, contents):
     path.write_bytes(contents.encode("utf-8", "surrogateescape"))
-    SessionLock.acquire(path, Owner()).release()
+    lock = SessionLock.acquire(path, Owner(kernel="next"))
+    assert locked_by(path).kernel == "next"
+    lock.release()
 
 
 def test_a_living_process_with_the_number_of_a_dead_writer_fools_nobody(path):
@@ -123,7 +125,9 @@ def test_a_shared_look_that_lasts_a_moment_is_waited_out(path):
         stdout=subprocess.PIPE,
     )
     look.stdout.readline()
-    SessionLock.acquire(path, Owner()).release()
+    lock = SessionLock.acquire(path, Owner())
+    assert locked_by(path) == lock.owner
+    lock.release()
     look.wait()
     look.stdout.close()
 

@@ -133,8 +133,7 @@ def test_a_file_garbled_anywhere_loses_only_what_was_hit(start, length, garbage)
 @given(st.binary(max_size=300))
 def test_any_bytes_behind_a_header_open(data):
     contents = read_session(HEADER + data)
-    fold(contents)
-    list(active_branch(contents.entries))
+    assert len(active_branch(contents.entries)) >= len(fold(contents).turns)
 
 
 JSON = st.recursive(
@@ -177,7 +176,7 @@ FIELDS = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -200,6 +200,11 @@ class TestRemint:
         assert minted == (("0", "0_r3"), ("0", "0_r4"))
         assert out.blocks[0] == TextBlock("t")
 
+    def test_the_first_of_two_in_one_turn_keeps_its_id(self):
+        out, minted = remint_duplicate_calls(assistant(call("0"), call("0")), set())
+        assert [each.id for each in out.tool_calls] == ["0", "0_r1"]
+        assert minted == (("0", "0_r1"),)
+
     def test_the_result_needs_no_repair(self):
         turns = (user("q"), assistant(call("0")), user(result("0")))
         again, _ = remint_duplicate_calls(assistant(call("0"), call("0")), {"0"})

@@ -219,7 +219,7 @@ def _tee_displays(publisher: Any, record: Capture) -> Iterator[None]:
             record.add(Output("display", data=_encoded(data), metadata=metadata or {}, display_id=display_id))
         publish(data, metadata, *args, transient=transient, update=update, **kwargs)
 
-    def clear(wait: bool = False, *_args: Any, **_kwargs: Any) -> None:  # noqa: FBT002 - IPython's signature
+    def clear(wait: bool = False, *_args: Any, **_kwargs: Any) -> None:
         # Only our record is cleared: clearing the cell would take the transcript with it.
         record.clear(wait=wait)
 

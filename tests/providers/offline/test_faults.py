@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
+
+import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.providers.offline.checking import unexplained, values_in
-from tests.providers.offline.support import TOOLS, ask
+from tests.providers.offline.conftest import DATA
+from tests.providers.offline.support import TOOLS, Kernel, Run, ask
+from zidane_lab.providers.offline.results import literal, outcome_of
 from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock
 
 STEPS = [
@@ -122,3 +130,52 @@ def test_where_code_may_not_run_the_answer_is_a_plan(kernel):
     assert "`run_python` is not available in this mode" in report
     assert "1. Look at the first rows, the size and the column types of `penguins`." in report
     assert not unexplained(report, [])
+
+
+# --- results of any shape ---------------------------------------------------------------------------
+
+LEAVES = st.none() | st.booleans() | st.integers(-3, 50) | st.floats() | st.text(max_size=8)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(LEAVES, inner, max_size=3) | st.tuples(inner, inner),
+    max_leaves=10,
+)
+
+
+@functools.cache
+def genuine() -> Run:
+    """A real run, whose results are then spoilt."""
+    return ask("explore penguins", Kernel(Path(), {"penguins": pd.read_csv(DATA / "penguins.csv")}))
+
+
+def spoil(value, draw):
+    """Replace, drop or rename one part of a value, at a random depth."""
+    if isinstance(value, dict) and value and draw(st.booleans()):
+        key = draw(st.sampled_from(list(value)))
+        how = draw(st.sampled_from(["into", "drop", "rename"]))
+        rest = {other: value[other] for other in value if other != key}
+        return {**rest, (draw(LEAVES) if how == "rename" else key): spoil(value[key], draw)} if how != "drop" else rest
+    if isinstance(value, (list, tuple)) and value and draw(st.booleans()):
+        place = draw(st.integers(0, len(value) - 1))
+        return type(value)([*value[:place], spoil(value[place], draw), *value[place + 1 :]])
+    return draw(VALUES)
+
+
+@settings(max_examples=4000, deadline=None)
+@given(st.data())
+def test_whatever_a_step_returns_the_planner_comes_to_an_end(data):
+    run = genuine()
+    step = data.draw(st.sampled_from([*STEPS, *PLOTS]))
+
+    def replay(call: ToolCallBlock) -> ToolResultBlock:
+        name = call.id.split("_", 2)[2].rsplit("_", 1)[0]
+        if name not in run.steps():  # what the spoilt facts led to
+            return ToolResultBlock(call.id, (TextBlock("No."),), is_error=True)
+        result = run.result_of(name)
+        outcome = outcome_of(result)
+        if name != step or outcome.value is None:
+            return result
+        spoilt = spoil(literal(outcome.value), data.draw)
+        return ToolResultBlock(call.id, (TextBlock(result.text.replace(outcome.value, repr(spoilt))),))
+
+    assert ask("explore penguins", Kernel(Path()), fault=replay).report.strip()

@@ -102,11 +102,12 @@ def _text_lines(value: Any, page: Page) -> Iterator[str]:
     length = str.__len__(value)
     if length <= _SHORT:
         return
-    shown = without_passwords(str.__getitem__(value, slice(0, max(page.room - 40, 0))))
+    head = str.__getitem__(value, slice(0, max(page.room - 40, 0)))
+    shown = without_passwords(head)
     # An empty line would be left out of the page.
-    yield from (line or " " for line in plain(shown).replace("\r", "").split("\n"))
-    if len(shown) < length:
-        yield f"… {amount(length - len(shown), 'more character')}"
+    yield from (line or " " for line in plain(shown.replace("\r\n", "\n")).split("\n"))
+    if len(head) < length:
+        yield f"… {amount(length - len(head), 'more character')}"
 
 
 def _bytes_lines(value: Any, _page: Page) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Decide the next move: calls to make, or the answer. A pure function of the request.
 
 A prompt asks for topics; a topic takes certain steps (:func:`~zidane_lab.providers.offline.steps.steps_for`); a
-step is taken once, when what it waits for is settled, and never again if it failed. At most :data:`MOST_RUNS` pieces of code run for one
-prompt; what does not fit is named in the report.
+step is taken once, when what it waits for is settled, and never again if it failed. At most :data:`MOST_RUNS`
+pieces of code run for one prompt; what does not fit is named in the report.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ MOST_RUNS: Final = 12
 """Most pieces of code run for one prompt."""
 
 _JOINS: Final = "joins"
+_UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What reading a result of another shape than expected raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,7 @@ def _opening(ask: Ask, calls: Sequence[Call], state: State) -> str:
     first = "" if state.earlier or state.outcomes else f"{answers.WHO}\n\n"
     if any(call.key[0] == "files" for call in calls) and state.outcomes:
         return f"{first}There is no table in the kernel, so I look for data files in the folder."
-    looked = "which files of that name there are" if ask.files else "what is in your kernel"
-    return f"{first}First I look {'at ' if not ask.files else ''}{looked}."
+    return f"{first}First I look at what is in your kernel{', and for the file' if ask.files else ''}."
 
 
 def _work(ask: Ask, found: Found, state: State) -> Decision:
@@ -75,7 +76,7 @@ def _work(ask: Ask, found: Found, state: State) -> Decision:
     left = MOST_RUNS - sum(1 for step, _ in state.outcomes if step not in ("find", "files", "variables"))
     calls = _next(tables, wanted, state.outcomes, scopes, whole if "explore" in ask.topics else None)
     if calls and left > 0:
-        return Decision(_announce(calls, tables), calls[:left])
+        return Decision(_announce(calls[:left], tables), calls[:left])
     results = Results(
         tables=tables,
         joins=_joined(tables, state.outcomes),
@@ -99,7 +100,7 @@ def learn(table: Table, number: int, outcomes: Mapping[Key, Outcome], scope: Sco
             continue
         try:
             fact = step.read(outcome, table)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except _UNREADABLE:
             problem = "its result could not be read"
             table = replace(table, problems={**table.problems, step.name: problem})
             continue
@@ -188,7 +189,7 @@ def _joined(tables: Sequence[Table], outcomes: Mapping[Key, Outcome]) -> tuple[J
         return ()
     try:
         return read_joins(outcome, tables)
-    except (ValueError, TypeError, KeyError, IndexError):
+    except _UNREADABLE:
         return ()
 
 

@@ -80,9 +80,10 @@ def _missing_polars(table: Table, scope: Scope) -> str:
 def _read_missing(outcome: Outcome, _: Table) -> Missing:
     value = value_of(outcome)
     together = tuple((tuple(labels), integer(rows)) for labels, rows in value["together"] if len(labels) > 1)
+    count = by_label(value["missing"], integer)
     return Missing(
-        count=by_label(value["missing"], integer),
-        share=by_label(value["share"], lambda each: float(each or 0)),
+        count=count,
+        share={label: float(value["share"][label] or 0) for label in count},
         rows=integer(value["rows with gaps"]),
         rows_share=float(value["their share"]),
         together=together,

@@ -211,7 +211,7 @@ def _read_time(outcome: Outcome, table: Table) -> Times:
         regular=real(value["share of typical steps"]),
         longest=str(value["longest gap"]),
         longest_ends=str(value["longest gap ends"]),
-        per_year=by_label(value["per year"], integer),
+        per_year={integer(year): integer(rows) for year, rows in value["per year"].items()},
     )
 
 
