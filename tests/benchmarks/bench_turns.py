@@ -11,6 +11,7 @@ import asyncio
 import gc
 import importlib.metadata
 import importlib.util
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 import pytest
@@ -59,23 +60,23 @@ async def race(service: MockService, folder, *, calls: int, rounds: int) -> dict
         "pydantic-ai": PydanticAI(url),
         "OpenAI Agents SDK": OpenAIAgents(url),
     }
-    series = {name: Series() for name in contestants}
-    script, names = answers(calls), list(contestants)
-    for number in range(-1, rounds):  # round -1 warms everybody up
-        shift = number % len(names)
-        for name in names[shift:] + names[:shift]:
-            service.will_answer(script)
-            gc.collect()
-            outcome = await contestants[name].run()
-            assert service.unsaid() == 0, f"{name} did not ask {calls + 1} times"
-            assert (outcome.tool_calls, outcome.text.strip()) == (calls, LAST.strip()), name
-            assert outcome.first is not None, name
-            if number >= 0:
-                series[name].wall.append(outcome.wall * 1e3)
-                series[name].processor.append(outcome.processor * 1e3)
-                series[name].first.append(outcome.first * 1e3)
-    for contestant in contestants.values():
-        await contestant.aclose()
+    series, script, names = {name: Series() for name in contestants}, answers(calls), list(contestants)
+    async with AsyncExitStack() as stack:
+        for contestant in contestants.values():
+            stack.push_async_callback(contestant.aclose)
+        for number in range(-1, rounds):  # round -1 warms everybody up
+            shift = number % len(names)
+            for name in names[shift:] + names[:shift]:
+                service.will_answer(script)
+                gc.collect()
+                outcome = await contestants[name].run()
+                assert service.unsaid() == 0, f"{name} did not ask {calls + 1} times"
+                assert (outcome.tool_calls, outcome.text.strip()) == (calls, LAST.strip()), name
+                assert outcome.first is not None, name
+                if number >= 0:
+                    series[name].wall.append(outcome.wall * 1e3)
+                    series[name].processor.append(outcome.processor * 1e3)
+                    series[name].first.append(outcome.first * 1e3)
     return series
 
 

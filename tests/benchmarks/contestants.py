@@ -128,14 +128,21 @@ class Zidane:
         self._tool = add
 
     async def run(self) -> Outcome:
-        from zidane_lab import Agent, Session
+        from zidane_lab import Agent, Behavior, Session
         from zidane_lab.notebook.render import CellRenderer
 
         self._calls = 0
         # A notebook has one session and many prompts: making it is not part of a run.
         with Session.memory() if self._folder is None else Session.create(self._folder) as session:
             with Outcome() as outcome:
-                agent = Agent(self._provider, model=MODEL, tools=[self._tool], system=SYSTEM, session=session)
+                agent = Agent(
+                    self._provider,
+                    model=MODEL,
+                    tools=[self._tool],
+                    system=SYSTEM,
+                    session=session,
+                    behavior=Behavior(max_turns=None),
+                )
                 agent.hooks.use(CellRenderer(Page(outcome)))
                 result = await agent.run(PROMPT)
         outcome.tool_calls, outcome.text = self._calls, result.text

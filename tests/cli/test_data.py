@@ -50,7 +50,11 @@ def test_two_files_of_one_name_and_names_in_use_stay_apart(tmp_path):
     assert [file.name for file in found] == ["x", "x_2", "y_3"]
 
 
-@given(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40))
+@given(
+    st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40).filter(
+        lambda stem: stem.strip(".")
+    )
+)
 def test_any_name_gives_a_free_identifier_and_code_that_only_loads_that_file(stem):
     path = Path("/data") / f"{stem}.csv"
     (found,) = name_files([_Present(path)], folder=Path("/data"))

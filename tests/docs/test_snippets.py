@@ -92,7 +92,12 @@ def test_python(name, folder, environment):
         lines += [f"print({BORDER!r})", *each.text.splitlines()]
     (folder / "page.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-W", "error", "page.py"], cwd=folder, env=environment, capture_output=True, text=True, timeout=90
+        [sys.executable, "-W", "error", "page.py"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
     )
     assert done.returncode == 0, f"{name}\n{done.stderr}"
     printed = [part.strip("\n") for part in done.stdout.split(BORDER)[1:]]
@@ -106,7 +111,7 @@ def test_python(name, folder, environment):
 def test_cells(name, folder):
     with running_kernel(folder) as kernel:
         for each, expected in with_outputs(name, "kernel"):
-            cell = kernel.run(each.text)
+            cell = kernel.run(each.text, allow_stdin=False)
             _, _, fails = each.mark.partition("fails: ")
             assert cell.error.get("ename", "") == fails, f"{name}:{each.line} {cell.error}\n{cell.text[-2000:]}"
             for line in (expected or "").splitlines():

@@ -119,8 +119,8 @@ def capture(shell: Any, *, quiet: bool = False) -> Iterator[Capture]:
     """
     record = Capture()
     with ExitStack() as stack:
-        for kind in ("stdout", "stderr"):
-            stack.enter_context(_tee_stream(kind, record))  # type: ignore[arg-type]  # the two literals
+        stack.enter_context(_tee_stream("stdout", record))
+        stack.enter_context(_tee_stream("stderr", record))
         stack.enter_context(_tee_displays(shell.display_pub, record))
         stack.enter_context(_take_value(shell, record, quiet=quiet))
         stack.enter_context(_take_traceback(shell, record))

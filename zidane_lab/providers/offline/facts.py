@@ -191,7 +191,7 @@ class Groups:
 class Within:
     """Pearson's r of a pair inside each level of a grouping column, by ``(group, first, second)``."""
 
-    r: Mapping[tuple[Label, Label, Label], Mapping[Any, float]]
+    r: Mapping[tuple[Label, ...], Mapping[Any, float]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,18 @@ from zidane_lab.providers.offline.facts import Label, Missing, Numbers, Table
 from zidane_lab.providers.offline.results import Opaque, Outcome, literal
 from zidane_lab.providers.offline.scope import Scope, listing
 
-__all__ = ["Step", "by_label", "frame", "integer", "numeric_frame", "plain", "real", "shared_numbers", "value_of"]
+__all__ = [
+    "Step",
+    "by_label",
+    "frame",
+    "integer",
+    "known_label",
+    "numeric_frame",
+    "plain",
+    "real",
+    "shared_numbers",
+    "value_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,13 @@ def by_label(value: Any, convert: Callable[[Any], _Value]) -> dict[Label, _Value
     if not isinstance(value, Mapping):
         raise TypeError("it returned something else than expected")
     return {key: convert(each) for key, each in value.items()}
+
+
+def known_label(table: Table, label: Any) -> Label:
+    """Return a label read from a result, if the table has such a column."""
+    if not any(column.label == label for column in table.columns):
+        raise ValueError("it names an unknown column")
+    return label
 
 
 def integer(value: Any) -> int:

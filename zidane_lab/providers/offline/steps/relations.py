@@ -8,7 +8,7 @@ from zidane_lab.providers.offline.columns import candidate_pairs, group_columns,
 from zidane_lab.providers.offline.facts import LIMITS, Correlations, Groups, Label, Pair, Table, Within
 from zidane_lab.providers.offline.results import Outcome, literal
 from zidane_lab.providers.offline.scope import Scope
-from zidane_lab.providers.offline.steps.base import Step, by_label, real, shared_numbers, value_of
+from zidane_lab.providers.offline.steps.base import Step, by_label, known_label, real, shared_numbers, value_of
 
 __all__ = ["CORRELATIONS", "GROUPS", "WITHIN"]
 
@@ -61,14 +61,17 @@ def _correlations(table: Table, scope: Scope) -> str:
 {pairs}.head({LIMITS.pairs}).to_dict('records')"""
 
 
-def _read_correlations(outcome: Outcome, _: Table) -> Correlations:
+def _read_correlations(outcome: Outcome, table: Table) -> Correlations:
     rows = literal(outcome.value or "")
     if not isinstance(rows, list):
         raise TypeError("it returned something else than expected")
-    pairs = [(row["first"], row["second"], real(row["pearson"]), real(row["spearman"])) for row in rows]
-    return Correlations(
-        tuple(Pair(first, second, r, rho) for first, second, r, rho in pairs if r is not None and rho is not None)
-    )
+    pairs = []
+    for row in rows:
+        first, second = known_label(table, row["first"]), known_label(table, row["second"])
+        pearson, spearman = real(row["pearson"]), real(row["spearman"])
+        if pearson is not None and spearman is not None:
+            pairs.append(Pair(first, second, pearson, spearman))
+    return Correlations(tuple(pairs))
 
 
 # --- groups -----------------------------------------------------------------------------------------
@@ -223,10 +226,8 @@ def _reals(mapping: Any) -> dict[Any, float]:
 
 def _read_groups(outcome: Outcome, table: Table) -> Groups:
     value = value_of(outcome)
-    if value["by"] not in [each.label for each in table.columns]:
-        raise ValueError("it names an unknown column")
     return Groups(
-        by=value["by"],
+        by=known_label(table, value["by"]),
         means=by_label(value.get("means", {}), _reals),
         eta=by_label(value["eta squared"], _reals),
         cramer=_reals(value.get("cramer", {})),
@@ -275,10 +276,11 @@ def _within(table: Table, scope: Scope) -> str:
 }}"""
 
 
-def _read_within(outcome: Outcome, _: Table) -> Within:
-    found = by_label(value_of(outcome), _reals)
-    if any(not isinstance(key, tuple) or len(key) != 3 for key in found):
-        raise TypeError("it returned something else than expected")
+def _read_within(outcome: Outcome, table: Table) -> Within:
+    found = {}
+    for (group, first, second), by_level in value_of(outcome).items():
+        labels = tuple(known_label(table, label) for label in (group, first, second))
+        found[labels] = _reals(by_level)
     return Within(found)
 
 
