@@ -66,6 +66,11 @@ def fenced(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
+def listed(*texts: str) -> str:
+    """Return texts as one fenced block, one a line."""
+    return fenced("\n".join(texts))
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """Return a Markdown table."""
     lines = [list(head)]
@@ -138,9 +143,7 @@ def failure() -> str:
     from zidane_lab.tools.base import ToolContext
     from zidane_lab.tools.run_python import describe_execution
 
-    traceback = (
-        "  cell, line 2, in <module>\n    total = 1 / len(empty)\nZeroDivisionError: division by zero"
-    )
+    traceback = "  cell, line 2, in <module>\n    total = 1 / len(empty)\nZeroDivisionError: division by zero"
     execution = Execution(
         code="",
         status="error",
@@ -164,7 +167,7 @@ def markers() -> str:
     """Return the texts of calls that did not run to their end."""
     from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, SUPERSEDED
 
-    return fenced("\n".join((INTERRUPTED, SUPERSEDED, CANCELLED, CASCADED)))
+    return listed(INTERRUPTED, SUPERSEDED, CANCELLED, CASCADED)
 
 
 def repairs() -> str:
@@ -172,7 +175,7 @@ def repairs() -> str:
     from zidane_lab.wire.pairing import MISSING_RESULT, ORPHANED_RESULT, TOOL_USE_INTERRUPTED
     from zidane_lab.wire.tail import CONTINUE, EARLIER_OMITTED
 
-    return fenced("\n".join((TOOL_USE_INTERRUPTED, MISSING_RESULT, ORPHANED_RESULT, EARLIER_OMITTED, CONTINUE)))
+    return listed(TOOL_USE_INTERRUPTED, MISSING_RESULT, ORPHANED_RESULT, EARLIER_OMITTED, CONTINUE)
 
 
 def attachments() -> str:
@@ -205,7 +208,7 @@ def refusals() -> str:
         asyncio.run(Gate(ask, mode=mode)(event))
         return f"Blocked: {event.block}"
 
-    return fenced("\n".join((refused(nobody, "auto"), refused(no, "auto"), refused(nobody, "plan"))))
+    return listed(refused(nobody, "auto"), refused(no, "auto"), refused(nobody, "plan"))
 
 
 # --- approvals, commands, settings, the command line ---------------------------------------------------------
@@ -239,9 +242,15 @@ def providers() -> str:
     keys = {"ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x"}
     needs = {
         "anthropic": ("Anthropic's Messages API", "`ANTHROPIC_API_KEY`, or `ANTHROPIC_BASE_URL`"),
-        "openai": ("OpenAI's Chat Completions API and every server that speaks it", "`OPENAI_API_KEY`, or `OPENAI_BASE_URL`"),
+        "openai": (
+            "OpenAI's Chat Completions API and every server that speaks it",
+            "`OPENAI_API_KEY`, or `OPENAI_BASE_URL`",
+        ),
         "offline": ("a planner with fixed rules, see below", "nothing"),
-        "scripted": ("answers from a file, see [Testing with scripts](testing-with-scripts.md)", "the file's path as model"),
+        "scripted": (
+            "answers from a file, see [Testing with scripts](testing-with-scripts.md)",
+            "the file's path as model",
+        ),
     }
     rows = ((f"`{name}`", *what, f"`{create_provider(name, env=keys).default_model}`") for name, what in needs.items())
     return table(("provider", "speaks", "needs", "default model"), rows)

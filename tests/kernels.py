@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -94,13 +95,11 @@ class Kernel:
         while not (idle and cell.reply):
             assert time.monotonic() < until, f"the cell did not end in {timeout} s; it sent: {cell.text[-2000:]}"
             if answer is not None:
-                try:
+                with contextlib.suppress(queue.Empty):
                     question = self.client.get_stdin_msg(timeout=0.02)
                     typed = answer(question["content"]["prompt"])
                     if typed is not None:
                         self.client.input(typed)
-                except queue.Empty:
-                    pass
             try:
                 message = self.client.get_iopub_msg(timeout=0.05)
             except queue.Empty:

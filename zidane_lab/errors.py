@@ -238,4 +238,4 @@ class SessionLockedError(SessionError):
     """Another process is writing this session."""
 
     code = "session_locked"
-    default_hint = "Go on there, or start a branch of your own here with `%zidane /new`."
+    default_hint = "Go on there, or take a copy of it here with `%zidane /branch`."

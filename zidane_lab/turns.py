@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import math
 import secrets
 from collections.abc import Mapping
@@ -328,6 +329,11 @@ def block_to_json(block: Block) -> dict[str, Any]:
     return out
 
 
+@functools.cache
+def _field_names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(spec.name for spec in dataclasses.fields(cls))
+
+
 def block_from_json(raw: Mapping[str, Any]) -> Block:
     """Rebuild a block.
 
@@ -343,15 +349,15 @@ def block_from_json(raw: Mapping[str, Any]) -> Block:
             f"Unknown block kind {kind!r}.", hint="It may come from a newer version; upgrade to read it."
         )
     values: dict[str, Any] = {}
-    for spec in dataclasses.fields(cls):
-        if spec.name not in raw:
+    for name in _field_names(cls):
+        if name not in raw:
             continue
-        value = raw[spec.name]
-        if spec.name == "data" and cls is not CustomBlock:
+        value = raw[name]
+        if name == "data" and cls is not CustomBlock:
             value = base64.b64decode(value, validate=True)
-        elif spec.name == "parts":
+        elif name == "parts":
             value = tuple(block_from_json(part) for part in value)
-        values[spec.name] = value
+        values[name] = value
     try:
         return cast("Block", cls(**values))
     except TypeError as error:

@@ -263,9 +263,17 @@ def test_a_second_kernel_is_told_who_has_the_session(tmp_path):
         refused = two.run("%zidane /resume")
         assert refused.error["ename"] == "SessionLockedError"
         assert str(one.pid) in refused.error["traceback"][0]
+        assert "Mine" in two.ok("%zidane /branch").text
+        second.ask("From there", {"text": "branched"})
+        assert [turn["blocks"][0]["text"] for turn in second.turns()] == ["Mine", "one", "From there", "branched"]
+        two.ok("%zidane /new")
         second.ask("Then my own", {"text": "two"})
         first.ask("Still mine", {"text": "three"})
         files = sorted(tmp_path.glob(".zidane/sessions/*/*.jsonl"))
-        assert len(files) == 2
+        assert len(files) == 3
         said = [re.findall(r'"text":\s*"(\w[^"]*)"', path.read_text()) for path in files]
-        assert said == [["Mine", "one", "Still mine", "three"], ["Then my own", "two"]]
+        assert said == [
+            ["Mine", "one", "Still mine", "three"],
+            ["Mine", "one", "From there", "branched"],
+            ["Then my own", "two"],
+        ]

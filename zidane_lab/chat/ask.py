@@ -65,11 +65,7 @@ def ask(
     -----
     Nobody can be asked for permission, so calls that need one are refused.
     """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass
-    else:
+    if _loop_is_running():
         raise ConfigurationError(
             "ask() waits for the answer, which would block the running event loop.",
             hint="In a notebook use %%zidane, or `await zidane_lab.Agent(...).run(prompt)`.",
@@ -100,3 +96,11 @@ def ask(
             await agent.provider.aclose()
 
     return asyncio.run(run())
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

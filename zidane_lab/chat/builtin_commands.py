@@ -143,6 +143,12 @@ async def _resume(context: CommandContext, arguments: str) -> Reply:
     return Reply(f"Resumed **{session.title}** ({session.id}, {len(session.turns)} turns).{cut}{mended}", repaint=True)
 
 
+@command("branch", "/branch [ID]", "go on with a copy of a session, also of one in use in another kernel; repaints it")
+async def _branch(context: CommandContext, arguments: str) -> Reply:
+    session = context.chat.branch(arguments or None)
+    return Reply(f"A copy of **{session.title}** is now this session ({session.id}).", repaint=True)
+
+
 @command("new", "/new", "start a new session; this one stays on disk")
 async def _new(context: CommandContext, _arguments: str) -> Reply:
     context.chat.new()

@@ -124,24 +124,44 @@ class Chat:
             Another kernel is writing it.
         """
         self._idle("resume a session")
-        current = self._session.path if self._session is not None else None
-        if prefix:
-            path = find_session(self.folder, prefix)
-        else:
-            others = [info.path for info in list_sessions(self.folder) if info.path != current]
-            if not others:
-                raise ConfigurationError(
-                    f"There is no earlier session of this notebook in {self.folder}.",
-                    hint="Just ask: %%zidane starts one.",
-                )
-            path = others[0]
-        if path == current:
-            return self.session
+        path = self._find(prefix)
+        if self._session is not None and path == self._session.path:
+            return self._session
         session = Session.open(path)
         recover(session)
         self.new()
         self._session = session
         return session
+
+    def branch(self, prefix: str | None = None) -> Session:
+        """Go on with a copy of a session, also of one that is in use elsewhere; the original is only read.
+
+        Without the start of an id, the newest session other than this one is copied.
+
+        Raises
+        ------
+        ConfigurationError
+            There is none, or a run is under way.
+        SessionError
+            No id begins so, or several do, or it cannot be read.
+        """
+        self._idle("branch a session")
+        session = Session.branch(self._find(prefix), folder=self.folder)
+        recover(session)
+        self.new()
+        self._session = session
+        return session
+
+    def _find(self, prefix: str | None) -> Path:
+        if prefix:
+            return find_session(self.folder, prefix)
+        current = self._session.path if self._session is not None else None
+        others = [info.path for info in list_sessions(self.folder) if info.path != current]
+        if not others:
+            raise ConfigurationError(
+                f"There is no earlier session of this notebook in {self.folder}.", hint="Just ask: %%zidane starts one."
+            )
+        return others[0]
 
     def move(self, place: Place) -> None:
         """Go on beside another notebook; the conversation so far stays where it is."""

@@ -61,6 +61,7 @@ class Host:
         self.thread = AgentThread()
         self.chat = Chat(find_place(namespace=shell.user_ns))
         self._current: Future[RunResult] | None = None
+        self._told_place = False
         traffic_of(shell).cell_is_running()
         atexit.register(self.close)
 
@@ -186,7 +187,17 @@ class Host:
     async def _ask(
         self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
     ) -> RunResult:
-        return await self.chat.ask(prompt, options, executor=executor, ask=ask, bundles=[self._renderer(publisher)])
+        renderer = self._renderer(publisher)
+        if self.chat.place.notebook is None and not self._told_place and not isinstance(renderer, StaticRenderer):
+            self._told_place = True
+            publisher.show(
+                bundles.banner(
+                    "info",
+                    f"The conversation is kept in {self.chat.folder}.",
+                    "Which notebook this is could not be found out; tell with %zidane /session NAME.ipynb.",
+                )
+            )
+        return await self.chat.ask(prompt, options, executor=executor, ask=ask, bundles=[renderer])
 
     def _renderer(self, publisher: Publisher) -> HookBundle:
         """Choose how to draw: a terminal gets plain text, an unattended notebook each display once."""

@@ -29,6 +29,7 @@ from zidane_lab.notebook import bundles
 from zidane_lab.notebook.bundles import ToolCard
 from zidane_lab.notebook.publish import Publisher
 from zidane_lab.notebook.textflow import TextFlow
+from zidane_lab.tools.run_python import NOTABLE_BYTES
 from zidane_lab.turns import Usage
 
 __all__ = ["CellRenderer", "card_for", "finish_notice", "names_left"]
@@ -344,4 +345,6 @@ def names_left(execution: Mapping[str, Any]) -> str:
         if names:
             listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
             parts.append(f"{verb} {listed}")
+    if (execution.get("peak_memory") or 0) >= NOTABLE_BYTES:
+        parts.append(f"peak memory +{execution['peak_memory'] / 1e6:.0f} MB")
     return "; ".join(parts)

@@ -40,6 +40,9 @@ file tool can. Say in `intent` what this step is for, in a few words a person re
 KEEP_CHARACTERS: Final = 200_000
 """Longest text form of one display kept in the session file; the page has it all the same."""
 
+NOTABLE_BYTES: Final = 50_000_000
+"""Growth of peak memory worth a word; below it is noise."""
+
 PARAMETERS: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
@@ -160,7 +163,9 @@ def _text_of(output: Output) -> str:
 def _ending(execution: Execution) -> str:
     how = {"ok": "done in", "error": "failed after", "interrupted": "interrupted after", "timeout": "timed out after"}
     parts = [f"{how[execution.status]} {execution.wall_seconds:.2f} s"]
-    if execution.peak_memory is not None and execution.peak_memory >= 50_000_000:
+    if execution.cpu_seconds is not None and execution.wall_seconds >= 1:
+        parts.append(f"cpu {execution.cpu_seconds:.2f} s")
+    if execution.peak_memory is not None and execution.peak_memory >= NOTABLE_BYTES:
         parts.append(f"peak memory +{execution.peak_memory / 1e6:.0f} MB")
     left = {"created": execution.created, "changed": execution.changed, "deleted": execution.deleted}
     named = [f"{verb}: {_names(names)}" for verb, names in left.items() if names]
