@@ -131,7 +131,8 @@ def result() -> str:
         warnings=("FutureWarning: the default will change",),
         created=("by_species", "penguins"),
         changed=("totals",),
-        wall_seconds=0.12,
+        wall_seconds=1.2,
+        cpu_seconds=1.05,
         peak_memory=64_000_000,
     )
     return fenced(describe_execution(execution, ToolContext()).parts[0].text)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import functools
 import math
 import secrets
 from collections.abc import Mapping
@@ -329,9 +328,7 @@ def block_to_json(block: Block) -> dict[str, Any]:
     return out
 
 
-@functools.cache
-def _field_names(cls: type[Any]) -> tuple[str, ...]:
-    return tuple(spec.name for spec in dataclasses.fields(cls))
+_FIELDS: Final = {cls: tuple(spec.name for spec in dataclasses.fields(cls)) for cls in _BLOCKS.values()}
 
 
 def block_from_json(raw: Mapping[str, Any]) -> Block:
@@ -349,7 +346,7 @@ def block_from_json(raw: Mapping[str, Any]) -> Block:
             f"Unknown block kind {kind!r}.", hint="It may come from a newer version; upgrade to read it."
         )
     values: dict[str, Any] = {}
-    for name in _field_names(cls):
+    for name in _FIELDS[cls]:
         if name not in raw:
             continue
         value = raw[name]

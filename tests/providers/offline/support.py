@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import fnmatch
+import functools
+import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,18 +31,31 @@ mpl.use("agg")
 
 TOOLS = ("list_variables", "inspect_variable", "list_files", "glob", "read_file", "run_python")
 
-_SHELL: InteractiveShell | None = None
 
-
+@functools.cache
 def shell() -> InteractiveShell:
     """One shell for the whole test run: making one is slow."""
-    global _SHELL
-    if _SHELL is None:
-        config = Config()
-        config.HistoryManager.enabled = False
-        config.InteractiveShell.colors = "nocolor"
-        _SHELL = InteractiveShell.instance(config=config)  # display() publishes through the instance
-    return _SHELL
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    main = sys.modules["__main__"]
+    made = InteractiveShell(config=config)
+    sys.modules["__main__"] = main  # a shell puts its own there; other tests want theirs
+    return made
+
+
+@contextmanager
+def current(ip: InteractiveShell) -> Iterator[None]:
+    """Make it the shell that ``display()`` publishes through, for a while."""
+    kinds = list(InteractiveShell._walk_mro())
+    before = [kind._instance for kind in kinds]
+    for kind in kinds:
+        kind._instance = ip
+    try:
+        yield
+    finally:
+        for kind, instance in zip(kinds, before, strict=True):
+            kind._instance = instance
 
 
 @dataclass
@@ -86,7 +102,7 @@ class Kernel:
         hidden = set(ip.user_ns)
         ip.user_ns.update(self.namespace)
         start = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught, capture_output() as out:
+        with current(ip), warnings.catch_warnings(record=True) as caught, capture_output() as out:
             warnings.simplefilter("always")
             result = ip.run_cell(code, store_history=False)
             figures = plt.get_fignums()
