@@ -28,6 +28,8 @@ SAMPLES: Final = (
     "pd.read_csv('more.csv').head()",
     "df.plot.scatter('a', 'b')",
     "import sklearn",
+    "df['b'] = 1",
+    "df.drop(columns='a', inplace=True)",
     "df = df.dropna()",
     "del df",
     "df.to_csv('copy.csv')",

@@ -157,7 +157,7 @@ def test_bytes_on_the_wire_of_a_real_kernel(tmp_path, label, delay):
         kernel.ok("%load_ext zidane_lab")
         with IOPubMeter(kernel) as meter:
             start = time.monotonic()
-            cell = attended(kernel, "%%zidane --model scripted/answer.json\nTell me everything.", timeout=300)
+            cell = kernel.ok("%%zidane --model scripted/answer.json\nTell me everything.", timeout=300)
             seconds = time.monotonic() - start
     size = len(text.encode())
     shown = "".join(data.get("text/markdown", "") for data in cell.displays)

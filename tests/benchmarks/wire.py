@@ -17,7 +17,7 @@ from typing import Any, Self
 import zmq
 from jupyter_client.session import Session
 
-from tests.kernels import Cell, Kernel, running_kernel
+from tests.kernels import Kernel, running_kernel
 
 
 class WirePublisher:
@@ -137,13 +137,6 @@ class IOPubMeter(threading.Thread):
         time.sleep(0.3)  # what is on its way still counts
         self._stopping.set()
         self.join(timeout=10)
-
-
-def attended(kernel: Kernel, code: str, *, timeout: float = 60) -> Cell:
-    """Execute a cell as a page with a person before it does: it can be asked, so answers are drawn as they come."""
-    cell = kernel.finish(kernel.start(code, allow_stdin=True), timeout=timeout)
-    assert cell.status == "ok", f"{cell.error}\n{cell.text[-2000:]}"
-    return cell
 
 
 @contextmanager

@@ -85,6 +85,13 @@ def test_modules_that_are_named_exist():
             assert (ROOT / "zidane_lab" / inside).exists(), f"{path.name}: {name}"
 
 
+def test_every_public_name_is_in_the_reference():
+    import zidane_lab
+
+    told = set(re.findall(r"^\.\. auto\w+:: (\w+)$", page("api.md"), re.MULTILINE))
+    assert told == set(zidane_lab.__all__) - {"__version__"}
+
+
 def test_links_between_pages_lead_somewhere():
     for path in pages():
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):

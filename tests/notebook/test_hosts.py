@@ -269,11 +269,11 @@ def test_a_second_kernel_is_told_who_has_the_session(tmp_path):
         two.ok("%zidane /new")
         second.ask("Then my own", {"text": "two"})
         first.ask("Still mine", {"text": "three"})
-        files = sorted(tmp_path.glob(".zidane/sessions/*/*.jsonl"))
+        files = list(tmp_path.glob(".zidane/sessions/*/*.jsonl"))
         assert len(files) == 3
-        said = [re.findall(r'"text":\s*"(\w[^"]*)"', path.read_text()) for path in files]
+        said = sorted([re.findall(r'"text":\s*"(\w[^"]*)"', path.read_text()) for path in files])
         assert said == [
-            ["Mine", "one", "Still mine", "three"],
             ["Mine", "one", "From there", "branched"],
+            ["Mine", "one", "Still mine", "three"],
             ["Then my own", "two"],
         ]

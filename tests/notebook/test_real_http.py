@@ -65,7 +65,7 @@ def test_a_refusing_service_is_one_clear_line(llmock, kernel, fault, ename):
     assert cell.error["ename"] == ename
     assert len(cell.error["traceback"]) == 1
     assert "llmock-test-key" not in cell.text + str(cell.error)
-    assert cell.own("banner")[0]["level"] == "error"
+    assert cell.own("banner")[-1]["level"] == "error"
 
 
 def test_a_cut_stream_keeps_what_was_shown(llmock, kernel, tmp_path):

@@ -197,7 +197,7 @@ def _drain(stream: Any, drained: threading.Event) -> None:
     if not getattr(stream, "_should_watch", False) or getattr(stream, "_original_stdstream_fd", None) is None:
         return
     os.write(stream._original_stdstream_fd, _DRAINED.encode())  # noqa: SLF001 - ipykernel offers no other way
-    drained.wait(0.5)
+    drained.wait(2.0)  # at most; it comes within a millisecond unless the machine is very busy
 
 
 @contextmanager
