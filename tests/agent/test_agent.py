@@ -196,6 +196,9 @@ async def test_max_cost_ends_the_run_before_more_is_spent():
     class Metered(ScriptedProvider):
         capabilities = replace(ScriptedProvider.capabilities, metered=True)
 
+        def price_known(self, model):
+            return True
+
     provider = Metered([[call("echo", text="x")], "never asked"], usage=Usage(input=10, output=5, cost=0.02))
     agent = Agent(provider, tools=[simple_tool("echo", echo)], behavior=Behavior(max_cost=0.01))
     seen = Recorder(agent.hooks)
@@ -214,6 +217,8 @@ async def test_max_cost_is_refused_where_no_price_is_known():
     agent = Agent(Metered(["x", "y"], usage=Usage(input=10, output=5)), behavior=Behavior(max_cost=1))
     with pytest.raises(ConfigurationError, match="price of scripted/script is not known"):
         await agent.run("go")
+    assert agent.provider.requests == []  # nothing was spent
+    assert agent.session.turns == ()
 
 
 @pytest.mark.parametrize("error", [RateLimitError("Too fast."), NetworkError("No route.")])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import pickle
@@ -377,3 +378,12 @@ async def test_the_tool_reads_and_may_overlap_others(tmp_path):
     assert made.parameters["required"] == ["path"]
     output = await made.run(ToolContext(cwd=tmp_path), {"path": "a.txt", "offset": "2", "limit": 1})
     assert output.parts[0].text == "2\n[lines 2–2 of 3; go on with offset=3]"
+
+
+def test_a_large_picture_is_shrunk_for_the_model(tmp_path):
+    from PIL import Image
+
+    Image.new("RGB", (3000, 1500), "white").save(tmp_path / "big.png")
+    note, image = read_file(ToolContext(cwd=tmp_path), "big.png").parts
+    assert "3000 × 1500 pixels" in note.text
+    assert max(Image.open(io.BytesIO(image.data)).size) == 1024

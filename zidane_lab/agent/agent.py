@@ -219,6 +219,9 @@ class Agent:
             raise ConfigurationError("This agent is already running.", hint="Use steer() or follow_up(), or wait.")
         blocks = _blocks(prompt)
         limits = behavior if behavior is not None else self.behavior
+        metered = self.provider.capabilities.metered
+        if limits.max_cost is not None and metered and not self.provider.price_known(self.model):
+            raise self._no_price(limits.max_cost)
         text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock))
         recover(self.session)
         run_id = self.session.start_run(text, model=self.model_name).id
@@ -350,12 +353,15 @@ class Agent:
     def _assistant(self, turn_id: str, blocks: tuple[Block, ...], usage: Usage | None, ids: Ids) -> Turn:
         return Turn("assistant", blocks, id=turn_id, run_id=ids.run_id, usage=usage, model=self.model_name)
 
+    def _no_price(self, limit: float) -> ConfigurationError:
+        return ConfigurationError(
+            f"The price of {self.model_name} is not known, so a limit of ${limit:g} cannot be kept.",
+            hint="Use a limit on turns instead, or a model whose price is known.",
+        )
+
     def _over_budget(self, limits: Behavior, spent: Usage) -> ZidaneError | None:
         if limits.max_cost is None or not self.provider.capabilities.metered:
             return None
         if spent.cost is None:
-            return ConfigurationError(
-                f"The price of {self.model_name} is not known, so a limit of ${limits.max_cost:g} cannot be kept.",
-                hint="Use a limit on turns instead, or a model whose price is known.",
-            )
+            return self._no_price(limits.max_cost)
         return BudgetExceededError("cost", limits.max_cost, spent.cost) if spent.cost >= limits.max_cost else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from zidane_lab.agent.agent import Agent, Prompt
@@ -12,8 +13,7 @@ from zidane_lab.agent.result import RunResult
 from zidane_lab.approvals.gate import Question
 from zidane_lab.chat.chat import gate_for
 from zidane_lab.chat.models import choose_model
-from zidane_lab.chat.profiles import default_tools
-from zidane_lab.chat.prompt import system_prompt
+from zidane_lab.chat.profiles import profile_named
 from zidane_lab.chat.settings import load_settings
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.events import ToolGate
@@ -48,7 +48,8 @@ def ask(
     namespace
         The variables the agent works on, live; pass ``globals()`` to share the script's. An empty one if left out.
     tools
-        What the agent may use; the same as in a notebook if left out.
+        What the agent may use; the same as in a notebook if left out. Tools given here are granted: they run
+        unasked, except ``run_python``, whose code is judged as always.
     session
         A conversation to go on with; a new one in memory if left out.
     behavior
@@ -78,16 +79,17 @@ def ask(
         model = choose_model(None, session.model if session is not None else None, settings).name
     executor = LiveExecutor(embedded_shell({} if namespace is None else namespace))
     session = session if session is not None else Session.memory()
-    tools = tuple(default_tools() if tools is None else tools)
+    profile = profile_named("plan" if settings.mode == "plan" else settings.profile)
+    chosen = profile.tools() if tools is None else tuple(replace(tool, tier="read") for tool in tools)
     agent = Agent(
         model,
-        tools=tools,
-        system=system_prompt("build"),
+        tools=chosen,
+        system=profile.system,
         session=session,
         executor=executor,
         behavior=behavior or Behavior(max_turns=settings.max_turns, max_cost=settings.max_cost),
     )
-    agent.hooks.on(ToolGate, gate_for(_nobody, settings.mode, tools, session, executor))
+    agent.hooks.on(ToolGate, gate_for(_nobody, settings.mode, chosen, session, executor))
 
     async def run() -> RunResult:
         try:

@@ -57,7 +57,7 @@ async def _model(context: CommandContext, arguments: str) -> Reply:
     chat = context.chat
     if arguments:
         kind, model = split_model(arguments)
-        provider = create_provider(kind)
+        provider = create_provider(kind, env=chat.env)
         chat.session.set_model(f"{kind}/{model}" if model else kind)
         return Reply(f"This session now uses **{provider.name}/{model or provider.default_model}**.")
     choice = chat.choose_model()
@@ -69,7 +69,7 @@ async def _models(context: CommandContext, _arguments: str) -> Reply:
     rows, usable = [], usable_providers(context.chat.env)
     for name in known_providers():
         try:
-            provider = create_provider(name)
+            provider = create_provider(name, env=context.chat.env)
             model = provider.default_model
             info = model_info(name, model)
             window = f"{info.window:,} tokens" if info.window else "not known"
@@ -114,7 +114,7 @@ async def _session(context: CommandContext, arguments: str) -> Reply:
         ("title", session.title),
         ("id", session.id),
         ("file", session.path or "in memory only"),
-        ("notebook", f"{chat.place.notebook or 'not known'} ({chat.place.how})"),
+        ("notebook", f"{chat.place.notebook} ({chat.place.how})" if chat.place.notebook else chat.place.how),
         ("turns", len(session.turns)),
         ("model", chat.choose_model().name),
         ("usage", usage_words(session.usage)),
@@ -210,7 +210,7 @@ async def _doctor(context: CommandContext, _arguments: str) -> Reply:
         ("ipython", _version("ipython")),
         ("ipykernel", _version("ipykernel")),
         *context.facts().items(),
-        ("notebook", f"{chat.place.notebook or 'not known'}: {chat.place.how}"),
+        ("notebook", f"{chat.place.notebook} ({chat.place.how})" if chat.place.notebook else chat.place.how),
         ("sessions", f"{chat.folder}{'' if os.access(base, os.W_OK) else '  **not writable**'}"),
         ("settings", str(home(chat.env) / "settings.json")),
         ("keys", ", ".join(usable) or "none set: the offline planner answers"),
@@ -223,7 +223,7 @@ async def _doctor(context: CommandContext, _arguments: str) -> Reply:
     problems = [*settings.problems, *chat.session.repairs]
     try:
         kind, _ = split_model(chat.choose_model().name)
-        create_provider(kind)
+        create_provider(kind, env=chat.env)
     except ZidaneError as error:
         problems.append(str(error))
     verdict = "\n".join(f"- {each}" for each in problems) if problems else "No problems found."

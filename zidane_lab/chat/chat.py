@@ -235,7 +235,8 @@ class Chat:
         if options.new:
             self.new()
         self.settings = load_settings(self.env)
-        profile = profile_named(options.profile or self.settings.profile)
+        only_plan = self.settings.mode == "plan"
+        profile = profile_named("plan" if only_plan else options.profile or self.settings.profile)
         choice = self.choose_model(options.model)
         provider, model = self._provider(choice.name)
         behavior = self._behavior(options)
@@ -274,7 +275,7 @@ class Chat:
     def _provider(self, name: str) -> tuple[Provider, str]:
         kind, model = split_model(name)
         if kind not in self._providers:
-            self._providers[kind] = create_provider(kind)
+            self._providers[kind] = create_provider(kind, env=self.env)
         provider = self._providers[kind]
         return provider, model or provider.default_model
 

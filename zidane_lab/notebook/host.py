@@ -91,7 +91,9 @@ class Host:
             options, rest = parse(line)
             prompt = f"{rest}\n{cell or ''}".strip()
             if options.notebook:
-                self.chat.move(find_place(options.notebook))
+                place = find_place(options.notebook)
+                if place.notebook != self.chat.place.notebook:
+                    self.chat.move(place)
             if not prompt:
                 prompt = "/help"
             if _COMMAND.match(prompt):
@@ -137,6 +139,8 @@ class Host:
             with on_interrupt(self.stop):
                 result = await self._wait(future)
         except asyncio.CancelledError:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                result = future.result()
             raise RunStopped("The run was stopped.") from None
         except ZidaneError as error:
             result = getattr(error, "result", None)

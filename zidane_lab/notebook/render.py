@@ -11,6 +11,7 @@ from typing import Any, Final
 from zidane_lab.agent.hooks import Handler, HookBus, Uninstall
 from zidane_lab.events import (
     AgentDone,
+    AgentStart,
     FinishReason,
     HookFailed,
     SessionRepaired,
@@ -124,6 +125,7 @@ class CellRenderer:
     def notices(self) -> tuple[tuple[type[Any], Handler], ...]:
         """Return the subscriptions for what is neither text nor a call: messages, notices, the usage line."""
         return (
+            (AgentStart, self._begin),
             (TurnBefore, self._asked),
             (TurnAfter, self._turn),
             (UserTurn, self._said),
@@ -176,6 +178,9 @@ class CellRenderer:
     def _name(self, event: StreamText | StreamThinking) -> str:
         """Name a block by its place in the session: run, turn within the run, block within the turn."""
         return f"{event.ids.run_id}.{self._index}.{event.block}"
+
+    def _begin(self, event: AgentStart) -> None:
+        self._model = event.model
 
     def _asked(self, event: TurnBefore) -> None:
         self._index = event.index

@@ -27,7 +27,7 @@ from zidane_lab.providers.base import (
     ToolCallStart,
     UsageUpdate,
 )
-from zidane_lab.providers.catalog import cost_of
+from zidane_lab.providers.catalog import cost_of, model_info
 from zidane_lab.providers.exchange import exchange, mapping
 from zidane_lab.providers.failures import classify
 from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
@@ -107,6 +107,10 @@ class AnthropicProvider:
         async with aclosing(self._ask(request)) as events:
             async for event in events:
                 yield event
+
+    def price_known(self, model: str) -> bool:
+        """Whether a price applies to this model at this address."""
+        return model_info(self.name, model, base_url=self._base_url).input_price is not None
 
     async def aclose(self) -> None:
         """Release connections."""

@@ -175,6 +175,10 @@ class Provider(Protocol):
         """
         ...
 
+    def price_known(self, model: str) -> bool:
+        """Whether the cost of a call of ``model`` will be known, so that a limit on money can be kept."""
+        ...
+
     async def aclose(self) -> None:
         """Release connections. The provider may not be used afterwards."""
         ...

@@ -23,7 +23,7 @@ from zidane_lab.providers.base import (
     ThinkingEnd,
     UsageUpdate,
 )
-from zidane_lab.providers.catalog import cost_of
+from zidane_lab.providers.catalog import cost_of, model_info
 from zidane_lab.providers.exchange import DONE, exchange, mapping
 from zidane_lab.providers.failures import classify
 from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
@@ -80,6 +80,7 @@ class OpenAIChatProvider:
     ) -> None:
         self._key = api_key
         self._base_url = base_url.rstrip("/")
+        self._tells_cost = urlsplit(self._base_url).hostname == "openrouter.ai"
         self._http = HttpClient(self.name, secrets=(api_key or "",), idle=idle, transport=transport)
         self.capabilities = Capabilities(thinking=True, metered=not is_local(base_url))
 
@@ -90,7 +91,7 @@ class OpenAIChatProvider:
         reply = self._http.post(
             f"{self._base_url}/chat/completions", headers=headers, content=encode_body(body, provider=self.name)
         )
-        decoder = ChatDecoder(self.name, tells_cost=urlsplit(self._base_url).hostname == "openrouter.ai")
+        decoder = ChatDecoder(self.name, tells_cost=self._tells_cost)
         async with aclosing(exchange(reply, decoder)) as events:
             async for event in events:
                 if isinstance(event, UsageUpdate) and event.usage.cost is None:
@@ -98,6 +99,10 @@ class OpenAIChatProvider:
                     yield UsageUpdate(replace(event.usage, cost=cost))
                 else:
                     yield event
+
+    def price_known(self, model: str) -> bool:
+        """Whether a price applies to this model at this address, or the service tells the cost itself."""
+        return self._tells_cost or model_info(self.name, model, base_url=self._base_url).input_price is not None
 
     async def aclose(self) -> None:
         """Release connections."""

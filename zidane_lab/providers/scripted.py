@@ -213,6 +213,10 @@ class ScriptedProvider:
                 yield UsageUpdate(usage)
             yield Finish("tool-calls" if any(isinstance(step, ToolCallBlock) for step in steps) else "stop")
 
+    def price_known(self, _model: str) -> bool:
+        """Whether a price applies: a script costs nothing and has none."""
+        return False
+
     async def aclose(self) -> None:
         """Do nothing: there is no connection."""
 

@@ -7,21 +7,24 @@ reads whatever the user can read; whether a file that seems to hold secrets may 
 
 from __future__ import annotations
 
+import base64
 import functools
 import io
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.filetypes import HEAD_BYTES, how_to_load, identify, image_size
+from zidane_lab.tools.images import LONG_SIDE, for_model
 from zidane_lab.tools.pages import Page, encoding_of, read_page
 from zidane_lab.tools.paths import describe_size, existing
 from zidane_lab.tools.previews import TABLE_SUFFIXES, describe_table, notebook_text
 from zidane_lab.tools.truncate import MAX_LINES
-from zidane_lab.turns import ImageBlock, TextBlock
+from zidane_lab.turns import ImageBlock, ResultPart, TextBlock
 
 __all__ = ["DEFAULT_LIMIT", "MAX_IMAGE_BYTES", "read_file", "read_file_tool"]
 
@@ -79,10 +82,19 @@ def read_file(
             measures = (f"{pixels[0]} × {pixels[1]} pixels, " if pixels else "") + describe_size(status.st_size)
             if kind.media_type and status.st_size <= MAX_IMAGE_BYTES:
                 note = TextBlock(f"[{target.name}: {kind.name}, {measures}]")
-                return ToolOutput((note, ImageBlock(kind.media_type, head + handle.read(), target.name)))
+                return ToolOutput((note, *_image(kind.media_type, head + handle.read(), target.name, pixels)))
     except OSError as error:
         raise ToolError(f"{target} cannot be read: {error.strerror or error}.", hint="Choose another file.") from error
     raise ToolError(f"{target} is {kind.name} ({measures}).", hint=how_to_load(kind.key, str(target)))
+
+
+def _image(media_type: str, data: bytes, name: str, pixels: tuple[int, int] | None) -> tuple[ResultPart, ...]:
+    """Return a picture as the model gets it, or a note why it does not; only PNG and JPEG can be shrunk."""
+    small = pixels is not None and max(pixels) <= LONG_SIDE
+    if small or media_type not in ("image/png", "image/jpeg"):
+        return (ImageBlock(media_type, data, name),)
+    image, note = for_model(media_type, base64.b64encode(data).decode("ascii"))
+    return (TextBlock(f"[not attached: {note}]"),) if image is None else (replace(image, name=name),)
 
 
 def _refuse_special(target: Path, status: os.stat_result) -> None:

@@ -4,9 +4,8 @@ It is not a language model and says so. It is a planner with fixed rules that ma
 a table by the same tools a model would use, and writes a report in which every number was computed by a tool call
 of the run. It reads the request and nothing else, so it needs no network, no key and no memory.
 
-From prompt to answer: :mod:`~.state` reads the conversation, :mod:`~.intent` the prompt, :mod:`~.discovery` finds
-the tables, :mod:`~.plan` chooses the next :mod:`~.steps`, whose results become :mod:`~.facts`, and
-:mod:`~.report` writes the facts down.
+From prompt to answer: ``state`` reads the conversation, ``intent`` the prompt, ``discovery`` finds the tables,
+``plan`` chooses the next ``steps``, whose results become ``facts``, and ``report`` writes the facts down.
 """
 
 from __future__ import annotations

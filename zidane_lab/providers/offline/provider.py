@@ -58,5 +58,9 @@ class OfflineProvider:
             yield ToolCallEnd(index, identity, call.tool, call.arguments)
         yield Finish("tool-calls" if decision.calls else "stop")
 
+    def price_known(self, _model: str) -> bool:
+        """Whether a price applies: the planner costs nothing and has none."""
+        return False
+
     async def aclose(self) -> None:
         """Release nothing: there is no connection."""
