@@ -106,16 +106,16 @@ def test_bytes_on_the_wire_at_several_speeds(shape):
         assert most <= UPDATES_PER_SECOND
 
 
-def test_how_long_text_waits_until_it_is_drawn():
+@pytest.mark.parametrize("shape", ["markdown", "one code block"])
+def test_how_long_text_waits_until_it_is_drawn(shape):
     rows = []
     for size in (2_000, 20_000, SIZE):
         for speed in (250, 1_000):
-            text = markdown(size)
-            _, seconds, waited = drawn(text, speed=speed)
+            _, seconds, waited = drawn(SHAPES[shape](size), speed=speed)
             cuts = statistics.quantiles(waited, n=20)
             rows.append([f"{size / 1000:.0f} KB at {speed:,} B/s", cuts[9], cuts[18], max(waited), seconds])
     table(
-        "How long a delta of a Markdown answer waits until it is drawn, seconds",
+        f"How long a delta of {shape} waits until it is drawn, seconds",
         ["", "median", "95 %", "longest", "the whole answer"],
         rows,
     )

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -173,6 +174,11 @@ def test_terminal_ipython(tmp_path):
             assert words in seen, seen
         send("total, answer.status")
         until("(5, 'completed')")
+        (tmp_path / "slow.json").write_text(json.dumps({"answers": [{"text": "slow words " * 300}], "delay": 0.05}))
+        send("%zidane --model scripted/slow.json talk")
+        until("slow words slow words slow words")
+        os.kill(shell.pid, signal.SIGINT)
+        until("Stopped.", 5)
         send("%zidane --bg hello")
         until("--bg needs a Jupyter kernel")
         send("%zidane /doctor")

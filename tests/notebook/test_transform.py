@@ -35,6 +35,8 @@ def test_cell_magics_become_one_awaited_call(source, line, cell):
         ("if x:\n    %zidane go\n", f"if x:\n    {CALL}('go')\n"),
         ("r = %zidane go\n", f"r = {CALL}('go', result=True)\n"),
         ("%zidane", f"{CALL}('')\n"),
+        ("!echo don't\n%zidane go\n", f"!echo don't\n{CALL}('go')\n"),
+        ('x = """a\nb"""\n%zidane go\n', f'x = """a\nb"""\n{CALL}(\'go\')\n'),
         ("%zidane /help\n%zidane /status\n", f"{CALL}('/help')\n{CALL}('/status')\n"),
     ],
 )

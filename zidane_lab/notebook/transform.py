@@ -53,8 +53,10 @@ def _inside(text: str) -> bool:
     try:
         for _ in tokenize.generate_tokens(io.StringIO(text).readline):
             pass
-    except tokenize.TokenError:
-        return True
+    except tokenize.TokenError as error:
+        # Newer Pythons also raise for a stray quote within a line (`!echo don't`), which leaves nothing open.
+        message = str(error.args[0])
+        return "multi-line" in message or "triple-quoted" in message
     except SyntaxError:  # odd indentation; it is for the compiler to complain
         return False
     return False
