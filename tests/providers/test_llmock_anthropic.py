@@ -7,6 +7,7 @@ import time
 from contextlib import aclosing
 
 import pytest
+import pytest_asyncio
 from llmock.scenarios import Reply, ToolCall
 
 from zidane_lab.errors import (
@@ -40,10 +41,12 @@ def ask(*turns, **options):
     return Request("claude-sonnet-5-5", "Be kind.", turns or (user("Add 1 and 2"),), **options)
 
 
-@pytest.fixture
-def provider(llmock):
+@pytest_asyncio.fixture
+async def provider(llmock):
     """The provider as the environment configures it, which the mock has set up."""
-    return create_provider("anthropic")
+    provider = create_provider("anthropic")
+    yield provider
+    await provider.aclose()
 
 
 async def events_of(provider, request=None):

@@ -7,6 +7,7 @@ import time
 from contextlib import aclosing
 
 import pytest
+import pytest_asyncio
 from llmock.scenarios import Reply, ToolCall
 
 from zidane_lab.errors import (
@@ -40,10 +41,12 @@ def ask(*turns, **options):
     return Request("gpt-4o", "Be kind.", turns or (user("Add 1 and 2"),), **options)
 
 
-@pytest.fixture
-def provider(llmock):
+@pytest_asyncio.fixture
+async def provider(llmock):
     """The provider as the environment configures it, which the mock has set up."""
-    return create_provider("openai")
+    provider = create_provider("openai")
+    yield provider
+    await provider.aclose()
 
 
 async def events_of(provider, request=None):
@@ -239,6 +242,7 @@ async def test_other_hosts_of_the_format(llmock, host):
     llmock.truncate(after_chunks=2)
     with pytest.raises(StreamInterruptedError):
         await events_of(provider)
+    await provider.aclose()
 
 
 async def test_asking_again_after_leaving(llmock, provider):

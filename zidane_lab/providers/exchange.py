@@ -6,9 +6,10 @@ complete. Everything about framing, broken connections and broken JSON is here, 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import Any, Final, Protocol
 
 from zidane_lab.errors import StreamInterruptedError
@@ -17,6 +18,9 @@ from zidane_lab.providers.http import HttpReply
 from zidane_lab.providers.sse import SseParser
 
 __all__ = ["DONE", "Decoder", "exchange", "mapping"]
+
+DRAIN_SECONDS: Final = 0.05
+"""How long the end of a complete answer's body is waited for."""
 
 DONE: Final[Mapping[str, Any]] = {"type": "[DONE]"}
 """The payload that stands for ``[DONE]``, the chat format's last word, which is not JSON."""
@@ -89,11 +93,20 @@ async def _stream(reply: HttpReply, decoder: Decoder) -> AsyncGenerator[StreamEv
                 for event in decoder.feed(payload):
                     yield event
                 if decoder.is_over:
+                    await _drain(payloads)
                     return
     except StreamInterruptedError:
         # A server that drops the connection after its last word has still said it.
         if not decoder.is_complete:
             raise
+
+
+async def _drain(payloads: AsyncGenerator[Mapping[str, Any], None]) -> None:
+    """Read the end of the body, so that the connection can serve the next turn; one kept open is given up."""
+    with suppress(TimeoutError, StreamInterruptedError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in payloads:
+                continue
 
 
 async def _payloads(reply: HttpReply, provider: str) -> AsyncGenerator[Mapping[str, Any], None]:

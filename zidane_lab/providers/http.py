@@ -9,10 +9,11 @@ keep-alive comment, for ``idle`` seconds is given up.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from zidane_lab.errors import AuthError, ConfigurationError, NetworkError, ProviderError, StreamInterruptedError
@@ -28,6 +29,9 @@ WRITE_SECONDS: Final = 30.0
 POOL_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 300.0
 """Default silence after which a service is given up."""
+
+KEEP_SECONDS: Final = 60.0
+"""How long an idle connection is kept for the next turn."""
 
 MAX_REFUSAL_BYTES: Final = 64 * 1024
 """How much of a refusal is read."""
@@ -121,6 +125,7 @@ class HttpClient:
         self._secrets = secrets
         self._transport = transport
         self._client: httpx.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
     async def post(self, url: str, *, headers: Mapping[str, str], content: bytes) -> AsyncIterator[HttpReply]:
@@ -165,7 +170,7 @@ class HttpClient:
         try:
             client = self._open()
             request = client.build_request("POST", url, headers=sent, content=content)
-            return await client.send(request, stream=True)
+            return await self._send_on_a_live_connection(client, request)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise ConfigurationError(
                 f"{self.provider}: the base URL is not a web address.", hint="Write it as in https://host/v1."
@@ -187,6 +192,25 @@ class HttpClient:
                 provider=self.provider,
             ) from error
 
+    @staticmethod
+    async def _send_on_a_live_connection(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+        """Send, and send again if the connection kept from an earlier turn turns out to be closed by the server."""
+        import httpx
+
+        opened: list[str] = []
+
+        async def trace(event: str, _info: Mapping[str, Any]) -> None:
+            if event.startswith("connection.connect_"):
+                opened.append(event)
+
+        request.extensions = {**request.extensions, "trace": trace}
+        try:
+            return await client.send(request, stream=True)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+            if opened:
+                raise
+            return await client.send(request, stream=True)
+
     async def _refusal(self, response: httpx.Response) -> ProviderError:
         import httpx
 
@@ -207,14 +231,14 @@ class HttpClient:
         )
 
     def _open(self) -> httpx.AsyncClient:
-        if self._client is None:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:  # connections cannot move to another loop
             import httpx
 
+            self._loop = loop
             self._client = httpx.AsyncClient(
                 timeout=httpx.Timeout(connect=CONNECT_SECONDS, write=WRITE_SECONDS, pool=POOL_SECONDS, read=self.idle),
-                # Some servers close the socket after a stream without saying so; a kept connection would then
-                # fail the next request.
-                limits=httpx.Limits(max_keepalive_connections=0),
+                limits=httpx.Limits(max_keepalive_connections=4, keepalive_expiry=KEEP_SECONDS),
                 transport=self._transport,
             )
         return self._client
