@@ -51,7 +51,7 @@ docs: $(STAMP)-docs
 	@echo "docs/_build/html/index.html"
 
 bench: $(STAMP)-bench
-	$(BIN)/python -m pytest tests/benchmarks -m bench -s -q -p no:cacheprovider
+	$(BIN)/python -m pytest tests/benchmarks/bench_*.py -m bench -s -q -p no:cacheprovider
 
 clean:
 	rm -rf $(VENV) .venv-ipykernel-* docs/_build build dist *.egg-info demo-output

@@ -5,9 +5,10 @@ for a second. So text is cut into pieces: only the last piece is ever updated, a
 paragraph or fence ends near the piece's size it is frozen, sent one last time as Markdown, and never again.
 
 Pacing, all in bytes of text: a piece is frozen near ``total / 16``, at least 1 KB and at most 16 KB, so short
-answers come in small steps and long ones in few. An update of ``n`` bytes may follow the last one after
-``max(100 ms, 10 ms per KB)`` and, as provisional sends use up their allowance of 100 KB, ever later: the whole
-of a 200 KB answer stays below three times its text. This module is pure: the clock is an argument.
+answers come in small steps and long ones in few; a fence that goes on for 6 KB is closed and opened again. An
+update of ``n`` bytes may follow the last one after ``max(100 ms, 10 ms per KB)`` and, as provisional sends use up
+their allowance of 100 KB, ever later: the whole of a 200 KB answer stays below three times its text. This module
+is pure: the clock is an argument.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ __all__ = ["Piece", "TextFlow"]
 
 LARGEST: Final = 16_000
 SMALLEST: Final = 1_000
+ENDLESS: Final = 6_000
+"""A fence or paragraph that finds no end is cut at this length (or twice the size aimed at, if that is more)."""
 ALLOWANCE: Final = 100_000
 MESSAGE: Final = 700
 """Bytes of a message around its text (headers, ids, keys), counted into the allowance."""
@@ -47,6 +50,7 @@ class TextFlow:
         self._number = 0
         self._total = 0
         self._spent = 0
+        self._searched = 0
         self._sent: str | None = None
         self._last = float("-inf")
 
@@ -97,25 +101,28 @@ class TextFlow:
 
     def _freeze(self, text: str, rest: str) -> Piece:
         piece = Piece(self._number, text, frozen=True)
-        self._tail, self._sent = rest, None
+        self._tail, self._sent, self._searched = rest, None, 0
         self._number += 1
         return piece
 
     def _cut(self) -> tuple[str, str] | None:
         """Split the tail at its best border, if it is long enough to be frozen."""
         target = min(LARGEST, max(SMALLEST, self._total // 16))
-        if len(self._tail) < target:
-            return None
+        endless = max(ENDLESS, 2 * target)
+        if len(self._tail) < target or (len(self._tail) < endless and "\n" not in self._tail[self._searched :]):
+            return None  # too short, or no new line since there was no border
         border, fence = _border(self._tail, target)
         if border is not None:
             return self._tail[:border].rstrip("\n") + "\n", self._tail[border:]
-        if len(self._tail) < 2 * LARGEST:
+        # The last line may be the first of a block once it is complete, so it is looked at again.
+        self._searched = self._tail.rfind("\n") + 1
+        if len(self._tail) < endless:
             return None
-        if fence is not None:  # one fence longer than two pieces: close it here, open it again there
-            end = self._tail.rfind("\n", 0, LARGEST) + 1 or LARGEST
+        if fence is not None:  # one long fence: close it here, open it again there
+            end = self._tail.rfind("\n", 0, endless) + 1 or endless
             marks, info = fence
             return f"{self._tail[:end].rstrip()}\n{marks}\n", f"{marks}{info}\n{self._tail[end:]}"
-        end = max(self._tail.rfind("\n", 0, LARGEST), self._tail.rfind(" ", 0, LARGEST)) + 1 or LARGEST
+        end = max(self._tail.rfind("\n", 0, endless), self._tail.rfind(" ", 0, endless)) + 1 or endless
         return self._tail[:end], self._tail[end:]
 
 
@@ -136,7 +143,8 @@ def _border(text: str, target: int) -> tuple[int | None, tuple[str, str] | None]
     lines = text.splitlines(keepends=True)
     for line in lines:
         bare = line.rstrip("\n")
-        starts_block = blank and bare.strip() != "" and not _CONTINUES.match(bare)
+        # What a line begins with is not known before it is complete ("1" may become "1. second").
+        starts_block = blank and line.endswith("\n") and bare.strip() != "" and not _CONTINUES.match(bare)
         if fence is None and starts_block and offset > 0:
             if offset >= target:
                 return (offset if best is None or offset - target <= target - best else best), fence
