@@ -283,3 +283,35 @@ def test_a_second_kernel_is_told_who_has_the_session(tmp_path):
             ["Mine", "one", "Still mine", "three"],
             ["Then my own", "two"],
         ]
+
+
+def test_a_kernel_that_is_shut_down_ends_its_run_and_lets_go_of_the_session(tmp_path):
+    with running_kernel(tmp_path) as kernel:
+        book = Book(kernel, tmp_path)
+        kernel.ok("%load_ext zidane_lab")
+        kernel.ok(book.cell("talk", {"text": "slow " * 400}, options="--bg", script={"delay": 0.05}))
+        time.sleep(0.5)
+        kernel.client.shutdown()
+        kernel.manager.provisioner.process.wait(10)
+        assert book.session()[-1]["type"] == "run-end"
+        assert book.session()[-1]["status"] == "aborted"
+        assert not list(tmp_path.glob(".zidane/sessions/*/*.lock"))
+
+
+def test_a_notebook_can_be_named_and_naming_it_again_goes_on(tmp_path):
+    with running_kernel(tmp_path) as kernel:
+        book = Book(kernel, tmp_path)
+        kernel.ok("%load_ext zidane_lab")
+        first = kernel.ok(book.cell("one", {"text": "1"}, options="--notebook work.ipynb"))
+        assert "conversation is kept in" not in first.text
+        kernel.ok(book.cell("two", {"text": "2"}, options="--notebook work.ipynb"))
+        (session,) = tmp_path.glob(".zidane/sessions/work/*.jsonl")
+        assert session.read_text().count('"type":"turn"') + session.read_text().count('"type": "turn"') == 4
+
+
+def test_an_unknown_notebook_is_said_once(tmp_path):
+    with running_kernel(tmp_path) as kernel:
+        book = Book(kernel, tmp_path)
+        kernel.ok("%load_ext zidane_lab")
+        assert "conversation is kept in" in kernel.ok(book.cell("one", {"text": "1"})).text
+        assert "conversation is kept in" not in kernel.ok(book.cell("two", {"text": "2"})).text

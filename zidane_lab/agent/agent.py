@@ -189,6 +189,11 @@ class Agent:
         waiting = (*self._steers, *self._follow_ups)
         return tuple("\n\n".join(b.text for b in blocks if isinstance(b, TextBlock)) for blocks in waiting)
 
+    async def aclose(self) -> None:
+        """Release the provider's connections and the session's lock; the agent may not be used afterwards."""
+        await self.provider.aclose()
+        self.session.close()
+
     # --- the run ------------------------------------------------------------------------------------
 
     async def run(self, prompt: Prompt, *, behavior: Behavior | None = None) -> RunResult:

@@ -95,7 +95,7 @@ def ask(
         try:
             return await agent.run(prompt)
         finally:
-            await agent.provider.aclose()
+            await agent.provider.aclose()  # the session is the caller's
 
     return asyncio.run(run())
 

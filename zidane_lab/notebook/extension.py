@@ -20,6 +20,8 @@ def load(shell: Any) -> None:
     """Install into an IPython shell; harmless when installed already."""
     if hasattr(shell, "run_zidane"):
         return
+    if not getattr(shell, "autoawait", True):
+        print("zidane_lab needs top-level await, which is off here: turn it on with `%autoawait True`.")  # noqa: T201
 
     async def run_zidane(line: str, cell: str | None = None, *, result: bool = False) -> Any:
         host = getattr(shell, _HOST, None)

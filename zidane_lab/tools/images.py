@@ -36,7 +36,7 @@ def for_model(media_type: str, encoded: str) -> tuple[ImageBlock | None, str]:
         Base64 text, as in a mime bundle.
     """
     try:
-        data = base64.b64decode(encoded.encode("ascii"))
+        data = base64.b64decode("".join(encoded.split()), validate=True)
     except (binascii.Error, ValueError):
         return None, "its data is not valid base64"
     name = _FORMATS[media_type]
@@ -57,7 +57,7 @@ def for_model(media_type: str, encoded: str) -> tuple[ImageBlock | None, str]:
             picture.save(out, format=name)
             width, height = picture.size
     except (OSError, ValueError, Image.DecompressionBombError) as error:
-        return None, f"it cannot be read as {name} ({error})"
+        return None, f"it cannot be read as {name} ({type(error).__name__})"
     if out.tell() > MOST_BYTES:
         return None, f"it is {out.tell():,} bytes even at {width}x{height}"
     return ImageBlock(media_type, out.getvalue()), f"{width}x{height} {name} (shrunk from {size[0]}x{size[1]})"

@@ -37,6 +37,9 @@ changed or deleted. There is no time limit unless you set one. Prefer small step
 do not overwrite the user's variables: derive new ones. Do not use it to read or write project files when a
 file tool can. Say in `intent` what this step is for, in a few words a person reads while it runs."""
 
+MOST_FIGURES: Final = 8
+"""Figures of one step that are sent; the person sees all of them."""
+
 KEEP_CHARACTERS: Final = 200_000
 """Longest text form of one display kept in the session file; the page has it all the same."""
 
@@ -82,23 +85,8 @@ async def _run(context: ToolContext, arguments: Mapping[str, Any]) -> ToolOutput
 
 def describe_execution(execution: Execution, context: ToolContext) -> ToolOutput:
     """Word the evidence for the model: text within the limits, figures as images; all of it in the metadata."""
-    sections: list[str] = []
     images: list[ImageBlock] = []
-    for output in execution.outputs:
-        if output.kind in ("stdout", "stderr"):
-            sections.append(f"[{output.kind}]\n{output.text.rstrip()}")
-            continue
-        picture = _picture(output)
-        if picture is None:
-            sections.append(f"[{output.kind}]\n{_text_of(output)}")
-            continue
-        media_type, encoded = picture
-        image, note = for_model(media_type, encoded)
-        if image is not None:
-            images.append(image)
-            sections.append(f"[figure {len(images)}: {note} attached]")
-        else:
-            sections.append(f"[figure not attached: {note}]")
+    sections = [_section(output, images) for output in execution.outputs]
     shown = "\n".join(sections)
     unseen = [each for each in execution.warnings if each not in shown]
     if unseen:
@@ -120,6 +108,22 @@ def describe_execution(execution: Execution, context: ToolContext) -> ToolOutput
         is_error=execution.status != "ok",
         metadata={"execution": evidence},
     )
+
+
+def _section(output: Output, images: list[ImageBlock]) -> str:
+    """Word one output; a picture is added to ``images``, if there is room for it."""
+    if output.kind in ("stdout", "stderr"):
+        return f"[{output.kind}]\n{output.text.rstrip()}"
+    picture = _picture(output)
+    if picture is None:
+        return f"[{output.kind}]\n{_text_of(output)}"
+    if len(images) == MOST_FIGURES:
+        return f"[figure not attached: at most {MOST_FIGURES} figures of one step are sent]"
+    image, note = for_model(*picture)
+    if image is None:
+        return f"[figure not attached: {note}]"
+    images.append(image)
+    return f"[figure {len(images)}: {note} attached]"
 
 
 def _evidence(execution: Execution) -> dict[str, Any]:
