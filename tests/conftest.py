@@ -6,6 +6,12 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# Where a change is judged, the same examples every time; new ones are looked for everywhere else.
+settings.register_profile("judge", derandomize=True, print_blob=True)
+if os.environ.get("CI"):
+    settings.load_profile("judge")
 
 
 @pytest.fixture(autouse=True)
