@@ -210,6 +210,26 @@ async def test_max_cost_ends_the_run_before_more_is_spent():
     assert (done.error_code, done.usage.cost) == ("budget_exceeded", 0.02)
 
 
+async def test_an_answer_that_is_complete_is_not_failed_for_its_cost():
+    class Metered(ScriptedProvider):
+        capabilities = replace(ScriptedProvider.capabilities, metered=True)
+
+        def price_known(self, model):
+            return True
+
+    agent = Agent(Metered(["done"], usage=Usage(output=5, cost=0.5)), behavior=Behavior(max_cost=0.01))
+    result = await agent.run("go")
+    assert (result.status, result.usage.cost) == ("completed", 0.5)
+
+
+async def test_what_is_attached_is_no_part_of_what_was_asked():
+    agent = agent_with("ok")
+    seen = Recorder(agent.hooks)
+    await agent.run([TextBlock("Look at @df"), TextBlock("[attached] df: …")])
+    assert seen.of("agent:start")[0].prompt == "Look at @df"
+    assert agent.session.runs[0].prompt == "Look at @df"
+
+
 async def test_max_cost_is_refused_where_no_price_is_known():
     class Metered(ScriptedProvider):
         capabilities = replace(ScriptedProvider.capabilities, metered=True)

@@ -54,6 +54,11 @@ def _blocks(prompt: Prompt) -> tuple[Block, ...]:
     return blocks
 
 
+def _said(blocks: tuple[Block, ...]) -> str:
+    """Return what the person wrote: the first text; what is attached to it comes after."""
+    return next((block.text for block in blocks if isinstance(block, TextBlock)), "")
+
+
 def _outcome(
     task: asyncio.Task[tuple[RunStatus, FinishReason]],
 ) -> tuple[RunStatus, FinishReason | None, Exception | None]:
@@ -135,7 +140,6 @@ class Agent:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[tuple[RunStatus, FinishReason]] | None = None
         self._batch: Batch | None = None
-        self._aborting = False
         self._steers: deque[tuple[Block, ...]] = deque()
         self._follow_ups: deque[tuple[Block, ...]] = deque()
 
@@ -156,7 +160,6 @@ class Agent:
         loop, task = self._loop, self._task
         if loop is None or task is None:
             return False
-        self._aborting = True
         loop.call_soon_threadsafe(task.cancel)
         return True
 
@@ -227,12 +230,11 @@ class Agent:
         metered = self.provider.capabilities.metered
         if limits.max_cost is not None and metered and not self.provider.price_known(self.model):
             raise self._no_price(limits.max_cost)
-        text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock))
         recover(self.session)
-        run_id = self.session.start_run(text, model=self.model_name).id
+        run_id = self.session.start_run(_said(blocks), model=self.model_name).id
         ids = Ids(run_id, depth=self.depth, agent_name=self.name)
         first, started = len(self.session.turns), time.monotonic()
-        self._loop, self._aborting = asyncio.get_running_loop(), False
+        self._loop = asyncio.get_running_loop()
         task = self._task = asyncio.ensure_future(self._drive(blocks, ids, limits))
         cancelled = False
         try:
@@ -265,8 +267,7 @@ class Agent:
         return result
 
     async def _drive(self, blocks: tuple[Block, ...], ids: Ids, limits: Behavior) -> tuple[RunStatus, FinishReason]:
-        text = "\n\n".join(block.text for block in blocks if isinstance(block, TextBlock))
-        await self.hooks.emit(AgentStart(ids, text, self.model_name))
+        await self.hooks.emit(AgentStart(ids, _said(blocks), self.model_name))
         system = SystemTransform(ids, self.system)
         await self.hooks.emit(system)
         await self._say(blocks, ids, "prompt")
@@ -278,14 +279,14 @@ class Agent:
             turn, finish = await self._turn(system.system, ids, limits, index)
             index += 1
             spent = spent + (turn.usage or Usage())
-            stop = self._over_budget(limits, spent)
             calls = turn.tool_calls
-            if calls and stop is not None:
-                refused = tuple(
-                    ToolResultBlock(call.id, (TextBlock(f"Not run: {stop.message}"),), is_error=True) for call in calls
-                )
-                self.session.append(Turn("user", refused, run_id=ids.run_id))
+            more = bool(calls or self._steers or self._follow_ups)
+            stop = self._over_budget(limits, spent) if more else None
             if stop is not None:
+                refusal = (TextBlock(f"Not run: {stop.message}"),)
+                if calls:
+                    refused = tuple(ToolResultBlock(call.id, refusal, is_error=True) for call in calls)
+                    self.session.append(Turn("user", refused, run_id=ids.run_id))
                 raise stop
             if calls:
                 await self._call(calls, ids, limits)

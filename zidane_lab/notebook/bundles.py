@@ -246,11 +246,6 @@ def command_reply(text: str) -> Bundle:
     return {"text/plain": _unmarked(text), "text/markdown": text, MIME: _own("command")}
 
 
-def error_report(title: str, message: str, hint: str) -> Bundle:
-    """A failure of ours or of a service, as a banner with what to do next."""
-    return banner("error", title, f"{message} {hint}".strip())
-
-
 def arguments_text(arguments: Mapping[str, Any]) -> str:
     """Show a call's arguments on a few lines, values as JSON."""
     return "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())

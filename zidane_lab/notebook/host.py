@@ -133,7 +133,7 @@ class Host:
         portal = Portal.here()
         executor = LiveExecutor(self.shell, portal=portal, parent=cell_header(self.shell), on_interrupt=self.stop)
         ask = stdin_ask(portal, self.shell, load_settings(self.chat.env).interaction, self.stop)
-        future = self._current = self.thread.submit(self._ask(prompt, options.ask, executor, ask, self._publisher()))
+        future = self._start(prompt, options.ask, executor, ask, self._publisher())
         result: RunResult | None = None
         try:
             with on_interrupt(self.stop):
@@ -173,20 +173,26 @@ class Host:
         executor = LiveExecutor(
             self.shell, portal=portal, parent=cell_header(self.shell), background=True, on_interrupt=self.stop
         )
-        if self._current is not None:
-            raise ConfigurationError("A run is going on already.", hint="%zidane /stop it, or /steer it, or wait.")
-        future = self._current = self.thread.submit(self._ask(prompt, options.ask, executor, nobody, publisher))
+        future = self._start(prompt, options.ask, executor, nobody, publisher)
 
         def settled(done: Future[RunResult]) -> None:
             self._current = None
             error = None if done.cancelled() else done.exception()
             result = done.result() if not done.cancelled() and error is None else getattr(error, "result", None)
-            if isinstance(error, ZidaneError) and result is None:  # it failed before there was a run to draw
-                publisher.show(bundles.error_report("Nothing was asked.", error.message, error.hint))
+            if error is not None and result is None:  # it failed before there was a run to draw, or by a fault of ours
+                publisher.show(bundles.banner("error", "The run failed.", str(error) or type(error).__name__))
             if options.to and result is not None:
                 portal.soon(lambda: self.shell.user_ns.__setitem__(options.to, result))
 
         future.add_done_callback(settled)
+
+    def _start(
+        self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
+    ) -> Future[RunResult]:
+        if self._current is not None:
+            raise ConfigurationError("A run is under way already.", hint="%zidane /stop it, or /steer it, or wait.")
+        self._current = self.thread.submit(self._ask(prompt, options, executor, ask, publisher))
+        return self._current
 
     async def _ask(
         self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
@@ -231,11 +237,8 @@ class Host:
         if not self.in_kernel:
             return {"host": type(self.shell).__name__, "top-level await": "on" if self.shell.autoawait else "**off**"}
         features = self.shell.kernel.kernel_info.get("supported_features", [])
-        midway = (
-            "subshells: stop and steer reach a running cell"
-            if "kernel subshells" in features
-            else ("no subshells: a running cell can only be interrupted")
-        )
+        subshells = "kernel subshells" in features
+        midway = "a front end can stop and steer it" if subshells else "it can only be interrupted (no subshells)"
         return {"host": "Jupyter kernel", "while a cell runs": midway}
 
 
