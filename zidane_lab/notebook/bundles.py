@@ -140,7 +140,7 @@ def tool_card(card: ToolCard) -> Bundle:
         inner += f'<pre style="{_PRE}">{html.escape(card.body)}</pre>'
     if shown:
         more = f"\n[{left:,} more characters in the session]" if left > 0 else ""
-        inner += f'<pre style="{_PRE}">{html.escape(shown + more)}</pre>'
+        inner += f'<pre style="{_PRE};white-space:pre-wrap">{html.escape(shown + more)}</pre>'
     opened = " open" if card.status in ("error", "blocked") and card.tool != "run_python" else ""
     drawn = f"<details{opened}><summary>{line}</summary>{inner}</details>" if inner else f"<div>{line}</div>"
     own = _own(

@@ -22,6 +22,7 @@ from zidane_lab.errors import ToolError
 from zidane_lab.kernel.execution import Execution, Output
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput, reject
 from zidane_lab.tools.images import for_model
+from zidane_lab.tools.terminal import settled
 from zidane_lab.tools.truncate import fit, truncate
 from zidane_lab.turns import ImageBlock, TextBlock
 from zidane_lab.wire.markers import INTERRUPTED
@@ -113,7 +114,7 @@ def describe_execution(execution: Execution, context: ToolContext) -> ToolOutput
 def _section(output: Output, images: list[ImageBlock]) -> str:
     """Word one output; a picture is added to ``images``, if there is room for it."""
     if output.kind in ("stdout", "stderr"):
-        return f"[{output.kind}]\n{output.text.rstrip()}"
+        return f"[{output.kind}]\n{settled(output.text).rstrip()}"
     picture = _picture(output)
     if picture is None:
         return f"[{output.kind}]\n{_text_of(output)}"
