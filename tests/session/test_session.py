@@ -353,6 +353,7 @@ class TestTitleModelUsage:
         session.set_title("Auto three", source="auto")
         session.set_title("  ")
         assert (session.title, session.title_source) == ("Mine", "user")
+        session.append(user("hi"))
         with reopened(session) as again:
             assert (again.title, again.title_source) == ("Mine", "user")
 
@@ -361,7 +362,9 @@ class TestTitleModelUsage:
         session.set_model("p/a")
         session.set_model("p/b")
         session.set_model("p/b")
-        assert len(lines(session)) == 3
+        assert not session.path.exists()  # choices wait for the first prompt
+        session.append(user("hi"))
+        assert len(lines(session)) == 4
         with reopened(session) as again:
             assert again.model == "p/b"
 
@@ -380,6 +383,7 @@ class TestRecords:
         session.record("other", {})
         session.record("evidence", {"n": 2})
         assert session.turns == ()
+        session.start_run("hi")
         assert len(session.path.read_bytes()) < 2000
         with reopened(session) as again:
             assert again.records("evidence") == ({"outputs": [{"data": {"image/png": picture}}]}, {"n": 2})

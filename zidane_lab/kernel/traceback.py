@@ -6,6 +6,7 @@ line that counts them, except the last one, which shows where it broke.
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import sysconfig
 import traceback
@@ -18,6 +19,12 @@ __all__ = ["MESSAGE_CHARACTERS", "error_info"]
 
 MESSAGE_CHARACTERS: Final = 4_000
 """Longest exception message kept whole; some libraries put whole frames into theirs."""
+
+REPEATS: Final = 3
+"""How often one place is shown in a row; recursion shows it a thousand times."""
+
+MOST_LINES: Final = 60
+"""Longest list of frames; the beginning and, more of it, the end are kept."""
 
 _STDLIB: Final = sysconfig.get_paths()["stdlib"]
 _CELL_MARKS: Final = ("<ipython-input", "ipykernel_", "<string>", "<zidane")
@@ -34,21 +41,34 @@ def _label(filename: str) -> str:
 
 
 def _frames(frames: Iterable[traceback.FrameSummary]) -> list[str]:
-    lines: list[str] = []
-    hidden = 0
+    """Show frames, folding runs of library code and of calls that repeat."""
     listed = [frame for frame in frames if "IPython/core" not in frame.filename.replace("\\", "/")]
-    for position, frame in enumerate(listed):
-        if not _is_user(frame.filename) and position < len(listed) - 1:
-            hidden += 1
+    lines: list[str] = []
+    for kind, group in itertools.groupby(
+        enumerate(listed), key=lambda item: _kind(item[1], last=item[0] == len(listed) - 1)
+    ):
+        run = [frame for _, frame in group]
+        if kind == "library":
+            lines.append(f"  … {len(run)} library frame{'s' if len(run) > 1 else ''} …")
             continue
-        if hidden:
-            lines.append(f"  … {hidden} library frame{'s' if hidden > 1 else ''} …")
-            hidden = 0
-        lines.append(f"  {_label(frame.filename)}, line {frame.lineno}, in {frame.name}")
-        source = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip()
-        if source:
-            lines.append(f"    {source}")
+        for frame in run[:REPEATS]:
+            lines.append(f"  {_label(frame.filename)}, line {frame.lineno}, in {frame.name}")
+            source = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip()
+            if source:
+                lines.append(f"    {source}")
+        if len(run) > REPEATS:
+            lines.append(f"  … {len(run) - REPEATS} more like it …")
+    if len(lines) > MOST_LINES:
+        head, tail = lines[: MOST_LINES // 3], lines[-(MOST_LINES - MOST_LINES // 3) :]
+        lines = [*head, f"  … {len(lines) - MOST_LINES} more lines …", *tail]
     return lines
+
+
+def _kind(frame: traceback.FrameSummary, *, last: bool) -> object:
+    """Frames of one kind are folded together: library code, or one place of the user's code."""
+    if not _is_user(frame.filename) and not last:
+        return "library"
+    return (frame.filename, frame.lineno, frame.name)
 
 
 def _clip(text: str) -> str:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from zidane_lab.errors import SessionError
 from zidane_lab.events import FinishReason, RunStatus
@@ -27,6 +27,9 @@ from zidane_lab.wire.pairing import TOOL_USE_INTERRUPTED, missing_results, remin
 from zidane_lab.wire.tail import TailState, open_calls, tail_state
 
 __all__ = ["Session"]
+
+_BEGINNINGS: Final = frozenset({"run", "turn"})
+"""Entries that begin a session on disk; what comes before them waits in memory."""
 
 
 class Session:
@@ -63,6 +66,8 @@ class Session:
         found = (*contents.problems, *self._state.problems)
         self._repairs = tuple(what for what in found if what not in self._state.mended)
         self._unrecorded = self._repairs
+        self._held: list[Entry] = []
+        self._begun = bool(contents.entries)
         self._turns: tuple[Turn, ...] | None = None
 
     # --- constructors -----------------------------------------------------------------------------
@@ -395,7 +400,12 @@ class Session:
             entries.append(self._take_in("repair", {"what": list(self._unrecorded)}))
             self._unrecorded = ()
         entries.append(self._take_in(kind, data, turn))
-        self._store.append(entries)
+        self._held.extend(entries)
+        if not self._begun and kind not in _BEGINNINGS:
+            return  # a choice made before the first prompt: written with it, or never
+        self._begun = True
+        held, self._held = self._held, []
+        self._store.append(held)
 
     def _take_in(self, kind: str, data: Mapping[str, Any], turn: Turn | None = None) -> Entry:
         entry = Entry(kind, data, self._state.leaf, new_entry_id(self._state))

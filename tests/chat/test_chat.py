@@ -1,0 +1,187 @@
+"""One conversation: profiles, limits, sessions, commands, without a kernel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from zidane_lab.chat.chat import AskOptions, Chat
+from zidane_lab.chat.commands import COMMANDS, CommandContext, run_command
+from zidane_lab.chat.place import Place
+from zidane_lab.errors import BudgetExceededError, ConfigurationError, SessionError
+from zidane_lab.events import AgentStart
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture
+def chat(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    chat = Chat(Place(tmp_path / "work.ipynb", tmp_path, "told"), env={"ZIDANE_HOME": str(tmp_path / "home")})
+    yield chat
+    if chat._session is not None:
+        chat._session.close()
+
+
+def script(tmp_path, *answers, name="s.json", **options) -> str:
+    (tmp_path / name).write_text(json.dumps({"answers": list(answers), **options}))
+    return f"scripted/{name}"
+
+
+async def nobody(_question):
+    return None
+
+
+async def ask(chat, prompt, *, bundles=(), **options):
+    return await chat.ask(prompt, AskOptions(**options), executor=None, ask=nobody, bundles=bundles)
+
+
+class Tap:
+    def __init__(self, *events):
+        self.events, self.seen = events, []
+
+    def install(self, hooks):
+        offs = [hooks.on(event, self.seen.append) for event in self.events]
+        return lambda: [off() for off in offs]
+
+
+async def test_nothing_is_written_before_the_first_prompt(chat, tmp_path):
+    assert chat.session.turns == ()
+    await run_command("/session", CommandContext(chat))
+    await run_command("/model scripted/x.json", CommandContext(chat))
+    assert not (tmp_path / ".zidane").exists()
+    assert chat.choose_model().name == "scripted/x.json"
+
+
+async def test_a_choice_made_before_the_first_prompt_is_kept_with_it(chat, tmp_path):
+    model = script(tmp_path, "hello")
+    await run_command(f"/model {model}", CommandContext(chat))
+    await ask(chat, "hi")
+    chat.new()
+    assert chat.resume().model == model
+
+
+async def test_a_prompt_is_answered_and_kept_beside_the_notebook(chat, tmp_path):
+    result = await ask(chat, "hi", model=script(tmp_path, "hello"))
+    assert result.text == "hello"
+    assert result.session.parent.parent == tmp_path / ".zidane" / "sessions"
+    assert result.session.parent.name == "work"
+
+
+async def test_bundles_hear_the_run(chat, tmp_path):
+    tap = Tap(AgentStart)
+    await ask(chat, "hi", model=script(tmp_path, "hello"), bundles=[tap])
+    assert [event.prompt for event in tap.seen] == ["hi"]
+
+
+@pytest.mark.parametrize(("how", "tools"), [("build", 6), ("plan", 5)])
+async def test_profiles_choose_tools_and_system_prompt(chat, tmp_path, how, tools):
+    model = script(tmp_path, "ok")
+    await ask(chat, "hi", model=model, profile=how)
+    (request,) = chat._providers["scripted"].requests
+    assert len(request.tools) == tools
+    assert ("plan mode" in request.system) == (how == "plan")
+
+
+async def test_the_mode_plan_is_the_profile_plan(chat, tmp_path):
+    chat.env = {**chat.env, "ZIDANE_MODE": "plan"}
+    await ask(chat, "hi", model=script(tmp_path, "ok"))
+    assert "run_python" not in [tool.name for tool in chat._providers["scripted"].requests[0].tools]
+
+
+async def test_limits_come_from_the_prompt_then_the_settings(chat, tmp_path):
+    endless = {"calls": [{"name": "list_files", "arguments": {}}]}
+    model = script(tmp_path, endless, loop=True)
+    with pytest.raises(BudgetExceededError, match="2 of 2"):
+        await ask(chat, "go", model=model, max_turns=2)
+    await run_command("/config max_turns 3", CommandContext(chat))
+    with pytest.raises(BudgetExceededError, match="3 of 3"):
+        await ask(chat, "go", model=model)
+
+
+async def test_new_resume_and_branch(chat, tmp_path):
+    model = script(tmp_path, "one", "two", "three", "four")
+    await ask(chat, "a", model=model)
+    first = chat.session.id
+    await ask(chat, "b", model=model, new=True)
+    assert chat.session.id != first
+    assert chat.resume().id == first
+    await ask(chat, "c", model=model)
+    assert [turn.text for turn in chat.session.turns] == ["a", "one", "c", "three"]
+    copy = chat.branch(first)
+    assert copy.id != first
+    assert [turn.text for turn in copy.turns] == ["a", "one", "c", "three"]
+    assert copy.header.parent_session == first
+
+
+@pytest.mark.parametrize("prefix", ["nosuch", "../../etc", ""])
+async def test_what_cannot_be_resumed_is_said(chat, prefix):
+    with pytest.raises((ConfigurationError, SessionError)):
+        chat.resume(prefix)
+
+
+async def test_while_a_run_is_on_the_session_stays(chat, tmp_path):
+    model = script(tmp_path, "slow " * 200, delay=0.02)
+    run = asyncio.create_task(ask(chat, "go", model=model))
+    while chat.agent is None or not chat.agent.running:
+        await asyncio.sleep(0.01)
+    for refused in (chat.new, chat.resume, chat.branch):
+        with pytest.raises(ConfigurationError, match="under way"):
+            refused()
+    with pytest.raises(ConfigurationError, match="under way"):
+        await ask(chat, "me too", model=model)
+    assert await chat.settle(5.0)
+    assert (await run).status == "aborted"
+
+
+async def test_closing_lets_go_of_the_session(chat, tmp_path):
+    await ask(chat, "hi", model=script(tmp_path, "hello"))
+    (lock,) = tmp_path.glob(".zidane/sessions/work/*.lock")
+    await chat.close()
+    assert not lock.exists()
+
+
+# --- commands ---------------------------------------------------------------------------------------
+
+
+async def test_every_command_of_the_help_exists_and_is_described(chat):
+    reply = await run_command("/help", CommandContext(chat))
+    wanted = {
+        "help", "model", "models", "usage", "session", "sessions", "resume", "branch", "new", "reset", "stop", "steer",
+        "status", "doctor", "config",
+    }  # fmt: skip
+    assert set(COMMANDS) == wanted
+    for entry in COMMANDS.values():
+        assert entry.usage in reply.text
+        assert entry.summary in reply.text
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("/hlep", "/help"), ("/modle", "/model"), ("/sesions", "/session")])
+async def test_a_mistyped_command_names_near_ones(chat, typed, meant):
+    with pytest.raises(ConfigurationError, match=meant):
+        await run_command(typed, CommandContext(chat))
+
+
+async def test_hosts_add_facts_and_tables_escape_them(chat):
+    reply = await run_command("/status", CommandContext(chat, lambda: {"odd": "a|b\nc"}))
+    assert "| odd | a\\|b c |" in reply.text
+
+
+async def test_doctor_lists_what_is_wrong(chat, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "settings.json").write_text('{"mode": "yolo", "model": "nosuch/x"}')
+    chat.settings = chat.settings.__class__(model="nosuch/x")
+    text = (await run_command("/doctor", CommandContext(chat))).text
+    assert "yolo" in text
+    assert "nosuch" in text
+
+
+async def test_usage_tells_runs_and_a_total(chat, tmp_path):
+    usage = {"input": 10, "output": 5, "cache_read": 90}
+    await ask(chat, "hi", model=script(tmp_path, {"text": "x", "usage": usage}))
+    text = (await run_command("/usage", CommandContext(chat))).text
+    assert "in 100 (cache 90) / 5 out" in text
+    assert "In all: in 100 (cache 90) / 5 out" in text
+    assert "$" not in text
