@@ -125,7 +125,7 @@ def test_unknown_fields_of_a_newer_version_are_ignored():
     assert block_from_json({"kind": "text", "text": "x", "colour": "red"}) == TextBlock("x")
 
 
-@pytest.mark.parametrize("value", [None, -1, math.nan, math.inf, "7", True, {}])
+@pytest.mark.parametrize("value", [None, -1, math.nan, math.inf, "7", True, {}, 10**400, 2**60])
 def test_implausible_counts_are_zero(value):
     assert Usage.of({"input": value, "output": 5}) == Usage(output=5)
 

@@ -2,8 +2,9 @@
 
 A *turn* is one message of the conversation: what a person said, what the model answered, or the results
 of the tools it called. A turn holds *blocks*. Both are frozen values: two turns are equal when they hold
-the same content, and ``from_json(to_json(turn)) == turn`` for every turn. They know nothing of providers
-(see :mod:`zidane_lab.wire`), of files (:mod:`zidane_lab.session`) or of drawing (:mod:`zidane_lab.notebook`).
+the same content, and the JSON form of a turn whose data is plain JSON reads back as an equal turn. They know
+nothing of providers (see :mod:`zidane_lab.wire`), of files (:mod:`zidane_lab.session`) or of drawing
+(:mod:`zidane_lab.notebook`).
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ __all__ = [
     "turn_to_json",
 ]
 
+MOST_TOKENS: Final = 2**53
+"""A count above this is no count; also the largest that every reader of JSON agrees on."""
+
 FORMAT_VERSION: Final = 1
 """Version of the JSON form; written once per file or message by whoever stores turns."""
 
@@ -66,7 +70,7 @@ def now() -> datetime:
 
 def _count(value: object) -> int:
     """Read a token count; missing, negative or non-finite means zero."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MOST_TOKENS:
         return 0
     return int(value)
 
@@ -351,7 +355,12 @@ def block_from_json(raw: Mapping[str, Any]) -> Block:
             continue
         value = raw[name]
         if name == "data" and cls is not CustomBlock:
-            value = base64.b64decode(value, validate=True)
+            try:
+                value = base64.b64decode(value, validate=True)
+            except (TypeError, ValueError) as error:
+                raise SessionError(
+                    f"The data of a {kind} block are not base64.", hint="The entry is damaged."
+                ) from error
         elif name == "parts":
             value = tuple(block_from_json(part) for part in value)
         values[name] = value

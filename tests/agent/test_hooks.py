@@ -91,3 +91,20 @@ async def test_unknown_events_are_refused():
 async def test_every_event_has_a_dotted_name_of_its_own():
     assert len({cls.name for cls in EVENTS.values()}) == len(EVENTS)
     assert all(":" in name for name in EVENTS)
+
+
+async def test_a_handler_added_twice_is_two_subscriptions():
+    hooks, seen = HookBus(), []
+    first = hooks.on(AgentStart, seen.append)
+    hooks.on(AgentStart, seen.append)
+    first()
+    await hooks.emit(START)
+    assert seen == [START]
+
+
+async def test_the_order_of_subscription_counts_also_for_those_who_hear_everything():
+    hooks, seen = HookBus(), []
+    hooks.on("*", lambda _event: seen.append("star"))
+    hooks.on(AgentStart, lambda _event: seen.append("named"))
+    await hooks.emit(START)
+    assert seen == ["star", "named"]

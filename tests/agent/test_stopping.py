@@ -192,3 +192,104 @@ async def test_abort_from_another_thread():
     await slow.started.wait()
     await asyncio.to_thread(agent.abort)
     assert (await asyncio.wait_for(run, 1)).status == "aborted"
+
+
+async def test_a_cascade_reaches_sibling_shell_calls_too():
+    slow = Slow()
+
+    async def shell(_context, which):
+        if which == "bad":
+            await slow.started.wait()
+            raise OSError("exit code 1")
+        return await slow(_context)
+
+    agent = Agent(
+        ScriptedProvider([[call("shell", which="bad"), call("shell", which="long")], "I see."]),
+        tools=[simple_tool("shell", shell, concurrency="shared")],
+    )
+    await asyncio.wait_for(agent.run("go"), 2)
+    assert results(agent) == [("OSError: exit code 1", True), (CASCADED, True)]
+
+
+class Waiting:
+    """A gate that takes its time, as a person does."""
+
+    def __init__(self, agent, name):
+        self.asked, self.answered, self.name = asyncio.Event(), asyncio.Event(), name
+        agent.hooks.on("tool:gate", self)
+
+    async def __call__(self, event):
+        if event.tool == self.name:
+            self.asked.set()
+            await self.answered.wait()
+
+
+async def test_what_waits_for_permission_does_not_start_after_a_steer():
+    agent = Agent(ScriptedProvider([[call("echo", text="x")], "As you wish."]), tools=[simple_tool("echo", echo)])
+    gate = Waiting(agent, "echo")
+    run = asyncio.create_task(agent.run("go"))
+    await gate.asked.wait()
+    agent.steer("rather not")
+    gate.answered.set()
+    assert (await asyncio.wait_for(run, 1)).text == "As you wish."
+    assert results(agent) == [(SUPERSEDED, True)]
+
+
+async def test_what_waits_for_permission_does_not_start_after_a_cascade():
+    ran = []
+
+    async def other(_context):
+        ran.append("other")
+        return "ran"
+
+    async def shell(_context):
+        raise OSError("exit code 1")
+
+    agent = Agent(
+        ScriptedProvider([[call("shell"), call("other")], "I see."]),
+        tools=[simple_tool("shell", shell, concurrency="shared"), simple_tool("other", other, concurrency="shared")],
+    )
+    gate = Waiting(agent, "other")
+    agent.hooks.on("tool:after", lambda _event: gate.answered.set())
+    await asyncio.wait_for(agent.run("go"), 2)
+    assert (ran, results(agent)) == ([], [("OSError: exit code 1", True), (CASCADED, True)])
+
+
+async def test_a_call_that_waits_its_turn_can_be_cancelled_and_unknown_ones_cannot():
+    slow = Slow()
+    agent = Agent(
+        ScriptedProvider([[call("slow"), call("echo", text="x")], "fine"]),
+        tools=[simple_tool("slow", slow), simple_tool("echo", echo)],
+    )
+    run = asyncio.create_task(agent.run("go"))
+    await slow.started.wait()
+    assert not agent.cancel_tool("nonsense")
+    assert agent.cancel_tool(agent.session.turns[-1].tool_calls[1].id)
+    slow.release.set()
+    await asyncio.wait_for(run, 1)
+    assert results(agent) == [("slow {}", False), (CANCELLED, True)]
+
+
+async def test_a_steering_message_dies_with_the_run_it_was_meant_for():
+    slow = Slow()
+    agent = Agent(
+        ScriptedProvider([[call("slow")], [call("echo", text="x")], "ok"]),
+        tools=[simple_tool("slow", slow), simple_tool("echo", echo)],
+    )
+    run = asyncio.create_task(agent.run("go"))
+    await slow.started.wait()
+    agent.steer("too late")
+    agent.abort()
+    await run
+    assert agent.queued() == ()
+    await agent.run("again")
+    assert results(agent)[-1] == ("echo x", False)
+
+
+async def test_a_tool_that_exits_is_an_error_result():
+    async def leaving(_context):
+        raise SystemExit(7)
+
+    agent = Agent(ScriptedProvider([[call("leaving")], "I see."]), tools=[simple_tool("leaving", leaving)])
+    assert (await agent.run("go")).text == "I see."
+    assert results(agent) == [("SystemExit: 7", True)]

@@ -54,13 +54,14 @@ def test_damage_is_reported_and_ignored(env, tmp_path, text, complaint):
     write(tmp_path, text)
     settings = load_settings(env)
     assert complaint in settings.problems[0]
-    assert settings.mode == "auto"
+    assert settings.mode == ("ask" if '"mode"' in text else "auto")  # a wish for caution is never ignored
     assert settings.max_turns == Settings().max_turns
 
 
 def test_a_bad_variable_is_reported_under_its_name(env):
     settings = load_settings({**env, "ZIDANE_MODE": "bypass"})
-    assert settings.mode == "auto"
+    assert settings.mode == "ask"
+    assert load_settings({**env, "ZIDANE_INTERACTION": "nobody"}).interaction == "none"
     assert settings.problems[0].startswith("ZIDANE_MODE: mode = 'bypass'")
 
 

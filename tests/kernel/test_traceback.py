@@ -75,3 +75,24 @@ def test_cycles_of_causes_end(cycle):
     first.__cause__ = second if cycle == 2 else first
     second.__cause__ = first
     assert error_info(first).traceback.count("ValueError") <= 2
+
+
+@pytest.mark.parametrize("leaving", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_an_exception_whose_text_leaves_is_still_told(leaving):
+    class Odd(Exception):
+        def __str__(self):
+            raise leaving
+
+    assert leaving.__name__ in error_info(Odd()).message
+
+
+def test_an_exception_that_cannot_be_compared_is_still_told():
+    class Odd(Exception):
+        __hash__ = None
+
+        def __eq__(self, other):
+            raise RuntimeError("eq")
+
+    odd = Odd("second")
+    odd.__cause__ = Odd("first")
+    assert error_info(odd).traceback.splitlines()[-1] == "Odd: second"

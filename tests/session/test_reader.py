@@ -232,7 +232,6 @@ HUGE = 10**400
         },
         {"role": "user", "id": 5, "created_at": "2026-01-01", "blocks": []},
         {"role": "user", "id": "a", "created_at": "then", "blocks": []},
-        {"role": "user", "id": "a", "created_at": "2026-01-01", "blocks": [], "usage": {"input": HUGE}},
         {"role": "system", "id": "a", "created_at": "2026-01-01", "blocks": []},
     ],
 )

@@ -164,9 +164,9 @@ class Agent:
         return True
 
     def cancel_tool(self, call_id: str) -> bool:
-        """Cancel one running call; the rest of its batch goes on. ``False`` when nothing is running."""
+        """Cancel one call, running or waiting; the rest of its batch goes on. ``False`` when there is none such."""
         loop, batch = self._loop, self._batch
-        if loop is None or batch is None:
+        if loop is None or batch is None or not batch.can_cancel(call_id):
             return False
         loop.call_soon_threadsafe(batch.cancel, call_id)
         return True
@@ -246,6 +246,8 @@ class Agent:
         finally:
             self._task = self._loop = self._batch = None
         status, finish, failure = _outcome(task)
+        if status == "aborted":
+            self._steers.clear()  # said to a run that is no more
         turns = self.session.turns[first:]
         usage = sum((turn.usage for turn in turns if turn.usage), Usage())
         seconds = time.monotonic() - started

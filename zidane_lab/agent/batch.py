@@ -50,20 +50,27 @@ class Batch:
     superseded: Callable[[], bool] = lambda: False
     abort_requested: bool = False
     _running: dict[str, asyncio.Task[ToolResultBlock]] = field(default_factory=dict)
+    _known: set[str] = field(default_factory=set)
     _cancelled: set[str] = field(default_factory=set)
+    _cascaded: set[str] = field(default_factory=set)
     _cascading: bool = False
     _results: dict[str, ToolResultBlock] = field(default_factory=dict)
 
-    def cancel(self, call_id: str) -> bool:
-        """Cancel one running call; ``False`` when it is not running."""
-        task = self._running.get(call_id)
-        if task is None:
-            return False
-        self._cancelled.add(call_id)
-        return task.cancel()
+    def can_cancel(self, call_id: str) -> bool:
+        """Whether a call is one of this batch and has not ended."""
+        return call_id in self._known and call_id not in self._results
+
+    def cancel(self, call_id: str) -> None:
+        """Cancel one call, running or still waiting."""
+        if self.can_cancel(call_id):
+            self._cancelled.add(call_id)
+            task = self._running.get(call_id)
+            if task is not None:
+                task.cancel()
 
     async def run(self, calls: Sequence[ToolCallBlock]) -> tuple[ToolResultBlock, ...]:
         """Answer every call, in order."""
+        self._known.update(call.id for call in calls)
         for group in self._groups(calls):
             if len(group) == 1:
                 await self._answer(group[0])
@@ -100,10 +107,9 @@ class Batch:
         started = time.monotonic()
         arguments: Mapping[str, Any] = call.input
         outcome: Outcome
-        if self._cascading:
-            result, outcome = _error(call.id, CASCADED), "cancelled"
-        elif self.superseded():
-            result, outcome = _error(call.id, SUPERSEDED), "skipped"
+        unstarted = self._unstarted(call.id)
+        if unstarted is not None:
+            result, outcome = unstarted
         else:
             result, outcome, arguments = await self._attempt(call, ids)
         transform = ToolTransform(ids, call.name, result)
@@ -114,11 +120,21 @@ class Batch:
         if result.is_error and outcome == "error" and call.name in self.behavior.cascade_tools:
             self._cascade(call.id)
 
+    def _unstarted(self, call_id: str) -> tuple[ToolResultBlock, Outcome] | None:
+        """Return the answer to a call that must not start any more; asked before the gate and after it."""
+        if call_id in self._cancelled:
+            return _error(call_id, CANCELLED), "cancelled"
+        if self._cascading:
+            return _error(call_id, CASCADED), "cancelled"
+        if self.superseded():
+            return _error(call_id, SUPERSEDED), "skipped"
+        return None
+
     def _cascade(self, failed: str) -> None:
         self._cascading = True
         for call_id, task in self._running.items():
-            if call_id != failed:
-                task.cancel()
+            if call_id != failed and task.cancel():
+                self._cascaded.add(call_id)
 
     async def _attempt(self, call: ToolCallBlock, ids: Ids) -> tuple[ToolResultBlock, Outcome, Mapping[str, Any]]:
         prepared = self._prepare(call)
@@ -131,6 +147,9 @@ class Batch:
             gate.block = f"the permission check itself failed ({failures[0].error}), so the call was refused."
         if gate.block is not None:
             return _error(call.id, f"Blocked: {gate.block}"), "blocked", gate.input
+        unstarted = self._unstarted(call.id)  # a person may have taken their time over the gate's question
+        if unstarted is not None:
+            return *unstarted, gate.input
         if gate.result is not None:
             return replace(gate.result, call_id=call.id), "ok", gate.input
 
@@ -151,7 +170,7 @@ class Batch:
             self._running.pop(call.id, None)
         if call.id in self._cancelled:
             return _cut(task, call.id, CANCELLED), "cancelled", gate.input
-        if self._cascading and call.name not in self.behavior.cascade_tools:
+        if call.id in self._cascaded:
             return _cut(task, call.id, CASCADED), "cancelled", gate.input
         if task.cancelled():
             return _error(call.id, INTERRUPTED), "interrupted", gate.input
@@ -188,7 +207,7 @@ class Batch:
         except AbortedError:
             self.abort_requested = True
             return _error("", INTERRUPTED)
-        except Exception as error:  # noqa: BLE001 - a raising tool is an error result, whatever it raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a raising tool is an error result, whatever it raises
             text = str(error) if isinstance(error, ZidaneError) else f"{type(error).__name__}: {error}"
             await self.hooks.emit(ToolErrored(ids, tool.name, text))
             return _error("", text)

@@ -33,7 +33,7 @@ class HookBus:
     """Subscribers by event name; ``"*"`` hears every event."""
 
     def __init__(self) -> None:
-        self._handlers: dict[str, list[Handler]] = {}
+        self._entries: list[tuple[str, Handler]] = []
 
     def on(self, event: str | type[Any], handler: Handler) -> Uninstall:
         """Subscribe ``handler`` to an event, by class or dotted name.
@@ -51,11 +51,11 @@ class HookBus:
         name = event if isinstance(event, str) else getattr(event, "name", "")
         if name != "*" and name not in EVENTS:
             raise ConfigurationError(f"There is no event {name!r}.", hint=f"Events: {', '.join(sorted(EVENTS))}, *.")
-        self._handlers.setdefault(name, []).append(handler)
+        entry = (name, handler)
+        self._entries.append(entry)
 
         def uninstall() -> None:
-            handlers = self._handlers.get(name, [])
-            self._handlers[name] = [each for each in handlers if each is not handler]
+            self._entries = [each for each in self._entries if each is not entry]
 
         return uninstall
 
@@ -66,7 +66,7 @@ class HookBus:
     async def emit(self, event: E) -> list[HookFailed]:
         """Tell every subscriber, in order, and return what failed (empty when all went well)."""
         failures: list[HookFailed] = []
-        for handler in (*self._handlers.get(event.name, ()), *self._handlers.get("*", ())):
+        for handler in [handler for name, handler in self._entries if name in (event.name, "*")]:
             try:
                 outcome = handler(event)
                 if inspect.isawaitable(outcome):

@@ -95,6 +95,9 @@ KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
 }
 """Every setting and the function that reads (and checks) its value."""
 
+_CAUTIOUS: Final[Mapping[str, Any]] = {"mode": "ask", "interaction": "none"}
+"""What stands in for a value that cannot be read, where the default would allow more."""
+
 _VARIABLES: Final = {"model": "ZIDANE_MODEL", "mode": "ZIDANE_MODE", "interaction": "ZIDANE_INTERACTION"}
 
 
@@ -117,6 +120,9 @@ def load_settings(env: Mapping[str, str] | None = None) -> Settings:
             sources[key] = origin
         except ValueError as error:
             problems.append(f"{origin}: {key} = {value!r}: {error}")
+            if key in _CAUTIOUS:  # a mistyped wish for caution must not end in less of it
+                settings = replace(settings, **{key: _CAUTIOUS[key]})
+                sources[key] = f"{origin} cannot be read"
     return replace(settings, sources=sources, problems=tuple(problems))
 
 

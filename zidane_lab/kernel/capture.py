@@ -47,8 +47,9 @@ class Capture:
         self._shown = 0
         self._dropped = 0
         self._clearing = False
+        self.closed = False
         self.warnings: list[str] = []
-        self.traceback: str | None = None
+        self.tracebacks: list[str] = []
 
     def stream(self, kind: Literal["stdout", "stderr"], text: str) -> str:
         """Keep ``text`` and return the part of it to show."""
@@ -107,7 +108,7 @@ class Capture:
 
 
 @contextmanager
-def capture(shell: Any, *, quiet: bool = False) -> Iterator[Capture]:
+def capture(shell: Any, *, quiet: bool = False, ours: Callable[[], bool] = lambda: True) -> Iterator[Capture]:
     """Tee everything that code run by ``shell`` sends out, until the block ends.
 
     Parameters
@@ -116,14 +117,22 @@ def capture(shell: Any, *, quiet: bool = False) -> Iterator[Capture]:
         An IPython ``InteractiveShell``: the kernel's, the terminal's, or an embedded one.
     quiet
         Drop the value of the last expression (the code ends in a semicolon).
+    ours
+        Whether what is sent out now belongs to this code; the user's cells may run while it waits, and what
+        they send is left alone.
     """
     record = Capture()
+
+    def mine() -> bool:
+        return not record.closed and ours()
+
     with ExitStack() as stack:
-        stack.enter_context(_tee_stream("stdout", record))
-        stack.enter_context(_tee_stream("stderr", record))
-        stack.enter_context(_tee_displays(shell.display_pub, record))
-        stack.enter_context(_take_value(shell, record, quiet=quiet))
-        stack.enter_context(_take_traceback(shell, record))
+        stack.callback(setattr, record, "closed", True)
+        stack.enter_context(_tee_stream("stdout", record, mine))
+        stack.enter_context(_tee_stream("stderr", record, mine))
+        stack.enter_context(_tee_displays(shell.display_pub, record, mine))
+        stack.enter_context(_take_value(shell, record, mine, quiet=quiet))
+        stack.enter_context(_take_traceback(shell, record, mine))
         stack.enter_context(_note_warnings(record))
         yield record
 
@@ -137,7 +146,9 @@ def _attribute(target: Any, name: str, value: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        if former is missing:
+        if target.__dict__.get(name) is not value:
+            pass  # somebody wrapped it in the meantime; what is left of ours only passes things on
+        elif former is missing:
             delattr(target, name)
         else:
             setattr(target, name, former)
@@ -159,7 +170,7 @@ class _Tee:
 
 
 @contextmanager
-def _tee_stream(kind: Literal["stdout", "stderr"], record: Capture) -> Iterator[None]:
+def _tee_stream(kind: Literal["stdout", "stderr"], record: Capture, mine: Callable[[], bool]) -> Iterator[None]:
     stream = getattr(sys, kind)
     forward = stream.write
     drained = threading.Event()
@@ -170,14 +181,14 @@ def _tee_stream(kind: Literal["stdout", "stderr"], record: Capture) -> Iterator[
             piece = piece.replace(_DRAINED, "")
             drained.set()
         # What is no text goes on as it is, for the stream's own TypeError.
-        shown = record.stream(kind, piece) if isinstance(piece, str) else piece
+        shown = record.stream(kind, piece) if isinstance(piece, str) and mine() else piece
         if shown != "":
             forward(shown)
         return len(text)
 
     # In a kernel the stream object itself is taken: loggers made earlier hold it, and what subprocesses
     # write to the file descriptor comes through its `write` as well.
-    if hasattr(stream, "pub_thread") and "write" not in stream.__dict__:
+    if hasattr(stream, "pub_thread"):
         with _attribute(stream, "write", write):
             yield
             _drain(stream, drained)
@@ -201,8 +212,8 @@ def _drain(stream: Any, drained: threading.Event) -> None:
 
 
 @contextmanager
-def _tee_displays(publisher: Any, record: Capture) -> Iterator[None]:
-    publish = publisher.publish
+def _tee_displays(publisher: Any, record: Capture, mine: Callable[[], bool]) -> Iterator[None]:
+    publish, clear_output = publisher.publish, publisher.clear_output
 
     def tee(
         data: Mapping[str, Any],
@@ -213,15 +224,19 @@ def _tee_displays(publisher: Any, record: Capture) -> Iterator[None]:
         **kwargs: Any,
     ) -> None:
         display_id = (transient or {}).get("display_id")
-        if update and display_id:
+        if not mine():
+            pass
+        elif update and display_id:
             record.update(display_id, _encoded(data), metadata or {})
         elif not update:
             record.add(Output("display", data=_encoded(data), metadata=metadata or {}, display_id=display_id))
         publish(data, metadata, *args, transient=transient, update=update, **kwargs)
 
     def clear(wait: bool = False, *_args: Any, **_kwargs: Any) -> None:
-        # Only our record is cleared: clearing the cell would take the transcript with it.
-        record.clear(wait=wait)
+        if mine():  # only the record is cleared: clearing the cell would take the transcript with it
+            record.clear(wait=wait)
+        else:
+            clear_output(wait)
 
     with _attribute(publisher, "publish", tee), _attribute(publisher, "clear_output", clear):
         yield
@@ -249,8 +264,11 @@ def _encoded(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _take_value(shell: Any, record: Capture, *, quiet: bool) -> Iterator[None]:
+def _take_value(shell: Any, record: Capture, mine: Callable[[], bool], *, quiet: bool) -> Iterator[None]:
     def displayhook(value: Any) -> None:
+        if not mine():
+            shell.displayhook(value)
+            return
         if value is None or quiet:
             return
         data, metadata = shell.display_formatter.format(value)
@@ -271,10 +289,14 @@ def _take_value(shell: Any, record: Capture, *, quiet: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _take_traceback(shell: Any, record: Capture) -> Iterator[None]:
-    def show(_etype: Any, _evalue: Any, lines: Any) -> None:
-        text = lines if isinstance(lines, str) else "\n".join(lines)
-        record.traceback = _ANSI.sub("", text)
+def _take_traceback(shell: Any, record: Capture, mine: Callable[[], bool]) -> Iterator[None]:
+    former = shell._showtraceback  # noqa: SLF001 - IPython's own place to send tracebacks elsewhere
+
+    def show(etype: Any, evalue: Any, lines: Any) -> None:
+        if mine():
+            record.tracebacks.append(_ANSI.sub("", lines if isinstance(lines, str) else "\n".join(lines)))
+        else:
+            former(etype, evalue, lines)
 
     with _attribute(shell, "_showtraceback", show):
         yield

@@ -81,7 +81,9 @@ class Guard:
             if task is None or loop is None or task.done():
                 return
             self.reason = self.reason or reason
-            if thread is None or thread is not threading.main_thread():
+            # Another handler is installed while a cell of the user's runs in between: the signal would hit that.
+            ours = signal.getsignal(signal.SIGINT) == self._handle
+            if thread is None or thread is not threading.main_thread() or not ours:
                 loop.call_soon_threadsafe(task.cancel)
             elif hasattr(signal, "pthread_kill"):
                 # A real signal also wakes blocking system calls such as sleep and read.

@@ -32,23 +32,44 @@ class CellTraffic:
     """Knows whether one of the user's own cells is running, so that background code keeps out of it.
 
     Asynchronous cells leave the main loop free while they wait; without this, code of a background run
-    would slip into the middle of one.
+    would slip into the middle of one. The other way round the user's cells come first: one that starts while
+    the agent's code waits runs at once, and what it sends and makes is its own.
     """
 
     def __init__(self, shell: Any) -> None:
+        self._shell = shell
         self._free = asyncio.Event()
         self._free.set()
         self.lock = asyncio.Lock()
+        self._between = 0
+        self._before: frozenset[str] = frozenset()
+        self.made_between: set[str] = set()
         shell.events.register("pre_run_cell", self._starts)
         shell.events.register("post_run_cell", self._ends)
 
     def _starts(self, *_: object) -> None:
         if not _OURS.get():
             self._free.clear()
+            self._between += 1
+            self._before = frozenset(self._shell.user_ns)
 
     def _ends(self, *_: object) -> None:
         if not _OURS.get():
             self._free.set()
+            self._between = max(0, self._between - 1)
+            self.made_between |= set(self._shell.user_ns) - self._before
+
+    def begin(self) -> None:
+        """Say that a piece of the agent's code begins: from now on the user's cells come in between."""
+        self._between = 0
+        self.made_between = set()
+
+    def is_ours(self) -> bool:
+        """Whether what is sent out at this moment comes from the agent's code.
+
+        Threads do not carry the mark; what they send is taken for the agent's unless a cell of the user's runs.
+        """
+        return _OURS.get() or self._between == 0
 
     def cell_is_running(self) -> None:
         """Say that a cell is running now (the one that created this object, say)."""
@@ -185,9 +206,11 @@ class LiveExecutor:
     async def _run(self, code: str, guard: Guard, timer: threading.Timer | None) -> Execution:
         shell = self.shell
         quiet = code.rstrip().endswith(";")
+        traffic = traffic_of(shell)
+        traffic.begin()
         before, meter = snapshot(self.namespace), Meter()
         failure: BaseException | None = None
-        with capture(shell, quiet=quiet) as record:
+        with capture(shell, quiet=quiet, ours=traffic.is_ours) as record:
             task = asyncio.ensure_future(_cell(shell, code))
             with guard.around(task):
                 if timer is not None:
@@ -197,6 +220,9 @@ class LiveExecutor:
                 await asyncio.wait({task})
             failure = asyncio.CancelledError() if task.cancelled() else task.result()
             reading = meter.stop()
+            # Tracebacks shown without an end of the code: of a failing repr, of a cell run within.
+            for text in record.tracebacks if failure is None else record.tracebacks[:-1]:
+                sys.stderr.write(f"{text}\n")
         changes = compare(before, self.namespace, code)
         status = _status(failure, guard)
         return Execution(
@@ -205,7 +231,7 @@ class LiveExecutor:
             outputs=record.outputs(),
             error=_error(failure, status) if failure is not None else None,
             warnings=tuple(record.warnings),
-            created=tuple(changes.created),
+            created=tuple(name for name in changes.created if name not in traffic.made_between),
             changed=tuple(changes.changed),
             deleted=tuple(changes.deleted),
             wall_seconds=reading.wall_seconds,
@@ -228,8 +254,8 @@ async def _cell(shell: Any, code: str) -> BaseException | None:
         result = await shell.run_cell_async(
             code, store_history=False, transformed_cell=transformed, preprocessing_exc_tuple=problem
         )
-    except (KeyboardInterrupt, asyncio.CancelledError) as interrupt:
-        return interrupt
+    except BaseException as error:  # noqa: BLE001 - an exception whose own text raises gets past IPython's guard
+        return error
     finally:
         # Figures are drawn by these; without them they would appear at the end of the surrounding cell.
         shell.events.trigger("post_execute")

@@ -57,5 +57,7 @@ class Portal:
     async def _carry(function: Callable[[], Awaitable[T]], outcome: Future[T]) -> None:
         try:
             outcome.set_result(await function())
-        except BaseException as error:  # noqa: BLE001 - carried to the caller, not swallowed
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - carried to the caller, not swallowed
             outcome.set_exception(error)
+        except BaseException as error:  # noqa: BLE001 - as it is, it would end the caller's loop
+            outcome.set_exception(RuntimeError(f"{type(error).__name__} on the main thread"))

@@ -11,6 +11,7 @@ import linecache
 import sysconfig
 import traceback
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from zidane_lab.kernel.execution import ErrorInfo
@@ -26,6 +27,7 @@ REPEATS: Final = 3
 MOST_LINES: Final = 60
 """Longest list of frames; the beginning and, more of it, the end are kept."""
 
+_OURS: Final = str(Path(__file__).parents[1])
 _STDLIB: Final = sysconfig.get_paths()["stdlib"]
 _CELL_MARKS: Final = ("<ipython-input", "ipykernel_", "<string>", "<zidane")
 
@@ -36,13 +38,18 @@ def _is_user(filename: str) -> bool:
     return "site-packages" not in filename and not filename.startswith(_STDLIB)
 
 
+def _is_machinery(filename: str) -> bool:
+    """Whether a frame is IPython's or ours: how the code was run, not what it did."""
+    return "IPython/core" in filename.replace("\\", "/") or filename.startswith(_OURS)
+
+
 def _label(filename: str) -> str:
     return "cell" if any(mark in filename for mark in _CELL_MARKS) else filename
 
 
 def _frames(frames: Iterable[traceback.FrameSummary]) -> list[str]:
     """Show frames, folding runs of library code and of calls that repeat."""
-    listed = [frame for frame in frames if "IPython/core" not in frame.filename.replace("\\", "/")]
+    listed = [frame for frame in frames if not _is_machinery(frame.filename)]
     lines: list[str] = []
     for kind, group in itertools.groupby(
         enumerate(listed), key=lambda item: _kind(item[1], last=item[0] == len(listed) - 1)
@@ -80,7 +87,7 @@ def _clip(text: str) -> str:
 def _message(error: BaseException) -> str:
     try:
         return _clip(str(error))
-    except Exception as broken:  # noqa: BLE001 - an exception whose own text raises must still be reported
+    except BaseException as broken:  # noqa: BLE001 - an exception whose own text raises must still be reported
         return f"(its message cannot be shown: {type(broken).__name__})"
 
 
@@ -88,7 +95,7 @@ def error_info(error: BaseException) -> ErrorInfo:
     """Describe an exception, its causes first, as in a normal traceback."""
     chain: list[BaseException] = []
     current: BaseException | None = error
-    while current is not None and current not in chain and len(chain) < 5:
+    while current is not None and not any(current is each for each in chain) and len(chain) < 5:
         chain.append(current)
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
     lines: list[str] = []

@@ -57,10 +57,10 @@ def unload(shell: Any) -> None:
         shell.input_transformers_cleanup.remove(rewrite)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("zidane", None)
+    shell.__dict__.pop("run_zidane", None)
     host = shell.__dict__.pop(_HOST, None)
     if host is not None:
         host.close()
-    shell.__dict__.pop("run_zidane", None)
 
 
 class PendingRun:

@@ -198,6 +198,8 @@ class Host:
         self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
     ) -> RunResult:
         renderer = self._renderer(publisher)
+        for problem in load_settings(self.chat.env).problems:
+            publisher.show(bundles.banner("warning", "A setting cannot be read.", problem))
         if self.chat.place.notebook is None and not self._told_place and not isinstance(renderer, StaticRenderer):
             self._told_place = True
             publisher.show(
@@ -227,10 +229,18 @@ class Host:
     async def _command(self, text: str) -> None:
         publisher = self._publisher()
         context = CommandContext(self.chat, self._facts, self.shell.user_ns)
-        reply = await asyncio.wrap_future(self.thread.submit(run_command(text, context)))
+        future = self.thread.submit(run_command(text, context))
+        try:
+            with on_interrupt(lambda: self._drop(future)):
+                reply = await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            raise RunStopped("The command was stopped.") from None
         publisher.show(bundles.command_reply(reply.text))
         if reply.repaint:
             repaint(self.chat.session.turns, publisher)
+
+    def _drop(self, future: Future[Any]) -> None:
+        self.thread.loop.call_soon_threadsafe(future.cancel)
 
     def _facts(self) -> Mapping[str, str]:
         """What only the host knows, for ``/doctor`` and ``/status``."""

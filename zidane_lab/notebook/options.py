@@ -62,7 +62,7 @@ def parse(line: str) -> tuple[MagicOptions, str]:
             value, rest = match[1], rest[match.end() :]
         values[name] = value.strip("\"'")
     to = values.get("--to")
-    if to is not None and (not to.isidentifier() or keyword.iskeyword(to)):
+    if to is not None and (not to.isidentifier() or keyword.iskeyword(to) or to == "get_ipython"):
         raise ConfigurationError(f"--to {to!r} is not a variable name.", hint="Nothing was sent; choose another name.")
     options = MagicOptions(
         AskOptions(

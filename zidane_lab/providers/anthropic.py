@@ -31,8 +31,9 @@ from zidane_lab.providers.catalog import cost_of, model_info
 from zidane_lab.providers.exchange import exchange, mapping
 from zidane_lab.providers.failures import classify
 from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
+from zidane_lab.providers.openai_calls import UNNAMED
 from zidane_lab.providers.payload import encode_body, parse_arguments
-from zidane_lab.turns import Usage, new_id
+from zidane_lab.turns import MOST_TOKENS, Usage, new_id
 
 if TYPE_CHECKING:
     import httpx
@@ -124,7 +125,7 @@ class AnthropicProvider:
         reply = self._http.post(
             f"{self._base_url}/v1/messages", headers=headers, content=encode_body(body, provider=self.name)
         )
-        async with aclosing(exchange(reply, MessagesDecoder(self.name))) as events:
+        async with aclosing(exchange(reply, MessagesDecoder(self.name, secrets=(self._key or "",)))) as events:
             async for event in events:
                 if isinstance(event, UsageUpdate):
                     cost = cost_of(self.name, request.model, event.usage, base_url=self._base_url)
@@ -140,10 +141,19 @@ def _refuses_reasoning(error: BadRequestError) -> bool:
 
 
 class MessagesDecoder:
-    """Understands the events of one answer; see :class:`~zidane_lab.providers.exchange.Decoder`."""
+    """Understands the events of one answer; see :class:`~zidane_lab.providers.exchange.Decoder`.
 
-    def __init__(self, provider: str) -> None:
+    Parameters
+    ----------
+    provider
+        Name of the provider, for messages.
+    secrets
+        Texts that no message may repeat, should the service quote them.
+    """
+
+    def __init__(self, provider: str, *, secrets: tuple[str, ...] = ()) -> None:
         self.provider = provider
+        self._secrets = secrets
         self.is_complete = False
         self.is_over = False
         self._counts: dict[str, int] = {}
@@ -170,14 +180,14 @@ class MessagesDecoder:
             case "content_block_stop":
                 yield from self._stop()
             case "message_delta":
-                self._reason = mapping(payload.get("delta")).get("stop_reason") or self._reason
+                self._reason = _text(mapping(payload.get("delta")).get("stop_reason")) or self._reason
                 # Nothing of the content follows; a server that forgets `message_stop` has still said it all.
                 self.is_complete = self._reason is not None
                 yield from self._usage(mapping(payload.get("usage")))
             case "message_stop":
                 self.is_complete = self.is_over = True
             case "error":
-                raise classify(provider=self.provider, status=None, body=payload)
+                raise classify(provider=self.provider, status=None, body=payload, secrets=self._secrets)
             case _:
                 # `ping`, and kinds of event that newer versions add: the service asks clients to ignore them.
                 return
@@ -185,17 +195,18 @@ class MessagesDecoder:
     def feed_whole(self, payload: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """Take an answer that came in one piece, from a server that does not stream."""
         if payload.get("type") == "error" or "error" in payload:
-            raise classify(provider=self.provider, status=None, body=payload)
+            raise classify(provider=self.provider, status=None, body=payload, secrets=self._secrets)
         yield from self._usage(mapping(payload.get("usage")))
         content = payload.get("content")
         for block in content if isinstance(content, list) else ():
             yield from self._start(mapping(block))
             yield from self._stop()
-        self._reason = payload.get("stop_reason")
+        self._reason = _text(payload.get("stop_reason"))
         self.is_complete = isinstance(content, list)
 
     def finish(self) -> Iterator[StreamEvent]:
         """Say why the answer ended."""
+        yield from self._stop()  # a block that the service forgot to end
         reason = _FINISH.get(self._reason or "", "other")
         if reason in {"stop", "other"} and self._calls:
             reason = "tool-calls"
@@ -204,6 +215,7 @@ class MessagesDecoder:
         yield Finish(reason)
 
     def _start(self, block: Mapping[str, Any]) -> Iterator[StreamEvent]:
+        yield from self._stop()
         self._block = dict(block)
         self._json = []
         match block.get("type"):
@@ -213,7 +225,8 @@ class MessagesDecoder:
                 yield ThinkingDelta(str(block["thinking"]))
             case "tool_use":
                 self._block["id"] = str(block.get("id") or new_id("call"))
-                yield ToolCallStart(self._calls, self._block["id"], str(block.get("name", "")))
+                name = _text(block.get("name")) or UNNAMED
+                yield ToolCallStart(self._calls, self._block["id"], name)
             case _:
                 return
 
@@ -245,14 +258,17 @@ class MessagesDecoder:
                     self._json = [json.dumps(given, ensure_ascii=False)]
                     yield ToolCallDelta(self._calls, self._json[0])
                 arguments, raw = parse_arguments("".join(self._json))
-                yield ToolCallEnd(self._calls, block["id"], str(block.get("name", "")), arguments, raw)
+                name = _text(block.get("name")) or UNNAMED
+                yield ToolCallEnd(self._calls, block["id"], name, arguments, raw)
                 self._calls += 1
             case _:
                 return
 
     def _usage(self, raw: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """Update the running totals: each number replaces the one before, a missing one keeps it."""
-        fresh = {name: count for name, count in raw.items() if isinstance(count, int) and count >= 0}
+        fresh = {
+            name: count for name, count in raw.items() if type(count) is int and 0 <= count <= MOST_TOKENS
+        }  # not bool, which is an int too
         if not fresh:
             return
         self._counts |= fresh
@@ -264,3 +280,8 @@ class MessagesDecoder:
                 cache_creation=self._counts.get("cache_creation_input_tokens", 0),
             )
         )
+
+
+def _text(value: object) -> str | None:
+    """Return ``value`` if it is a text; what comes from a service may have any shape."""
+    return value if isinstance(value, str) else None

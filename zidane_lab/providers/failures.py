@@ -123,6 +123,10 @@ class _Said:
         return " ".join((self.message, *self.codes))
 
 
+LONGEST_WAIT: Final = 30 * 24 * 3600.0
+"""Seconds; a service that asks for a longer wait has made a mistake."""
+
+
 def classify(
     *,
     provider: str,
@@ -228,7 +232,7 @@ def _number(value: str) -> float | None:
         number = float(value)
     except ValueError:
         return None
-    return number if math.isfinite(number) and number >= 0 else None
+    return number if 0 <= number <= LONGEST_WAIT else None
 
 
 def _date(value: str) -> datetime | None:

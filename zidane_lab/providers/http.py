@@ -246,7 +246,12 @@ class HttpClient:
 
 def is_local(base_url: str) -> bool:
     """Tell whether an address is on this machine or in its private network, where tokens cost nothing."""
-    host = urlsplit(base_url).hostname or ""
+    try:
+        host = urlsplit(base_url).hostname or ""
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{base_url!r} is not a web address.", hint="Write the base URL as in https://host/v1."
+        ) from error
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:

@@ -91,7 +91,7 @@ class OpenAIChatProvider:
         reply = self._http.post(
             f"{self._base_url}/chat/completions", headers=headers, content=encode_body(body, provider=self.name)
         )
-        decoder = ChatDecoder(self.name, tells_cost=self._tells_cost)
+        decoder = ChatDecoder(self.name, tells_cost=self._tells_cost, secrets=(self._key or "",))
         async with aclosing(exchange(reply, decoder)) as events:
             async for event in events:
                 if isinstance(event, UsageUpdate) and event.usage.cost is None:
@@ -118,10 +118,13 @@ class ChatDecoder:
         Name of the provider, for messages.
     tells_cost
         Whether ``usage.cost`` of this service is what the call cost in US dollars.
+    secrets
+        Texts that no message may repeat, should the service quote them.
     """
 
-    def __init__(self, provider: str, *, tells_cost: bool) -> None:
+    def __init__(self, provider: str, *, tells_cost: bool, secrets: tuple[str, ...] = ()) -> None:
         self.provider = provider
+        self._secrets = secrets
         self.is_complete = False
         self.is_over = False
         self._tells_cost = tells_cost
@@ -142,7 +145,7 @@ class ChatDecoder:
             self.is_complete = self.is_over = True
             return
         if payload.get("error") or payload.get("object") == "error":
-            raise classify(provider=self.provider, status=None, body=payload)
+            raise classify(provider=self.provider, status=None, body=payload, secrets=self._secrets)
         choice = _first(payload.get("choices"))
         yield from self._delta(mapping(choice.get("delta")))
         if isinstance(choice.get("finish_reason"), str) and choice["finish_reason"]:

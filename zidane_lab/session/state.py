@@ -227,7 +227,8 @@ def active_branch(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 def title_of(turns: list[Turn]) -> str:
     """Make a title: the first thing a person asked, on one line and clipped, or a stock one."""
     for turn in turns:
-        if turn.role == "user" and turn.injected is None and (line := " ".join(turn.text.split())):
+        said = next((block.text for block in turn.blocks if isinstance(block, TextBlock)), "")  # not what is attached
+        if turn.role == "user" and turn.injected is None and (line := " ".join(said.split())):
             return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1].rstrip() + "…"
     return NEW_SESSION
 

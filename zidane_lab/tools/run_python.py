@@ -97,15 +97,13 @@ def describe_execution(execution: Execution, context: ToolContext) -> ToolOutput
     if not sections:
         sections.append("(no output)")
     name = f"{context.ids.call_id or 'call'}.run_python"
-    text, path = fit("\n".join(sections), name, context.outputs)
-    ending = _ending(execution)
-    if execution.status == "interrupted":
-        text = f"{INTERRUPTED}\n{text}"
+    first = [INTERRUPTED] if execution.status == "interrupted" else []
+    text, path = fit("\n".join([*first, *sections, _ending(execution)]), name, context.outputs)
     evidence = _evidence(execution)
     if path is not None:
         evidence["full_output"] = str(path)
     return ToolOutput(
-        (TextBlock(f"{text}\n{ending}"), *images),
+        (TextBlock(text), *images),
         is_error=execution.status != "ok",
         metadata={"execution": evidence},
     )
