@@ -82,6 +82,7 @@ def test_long_plain_values_are_shown_folded_and_recorded_whole(kernel):
 def test_shell_commands_and_subprocesses_are_seen(kernel):
     evidence, cell = run(kernel, "!echo hello from sh\nimport os\ncode = os.system('echo hello from a child')")
     assert "hello from sh" in "".join(evidence["texts"])
+    assert "hello from a child" in "".join(evidence["texts"])
     assert "hello from sh" in cell.stream("stdout")
     assert "hello from a child" in cell.stream("stdout")
 
@@ -285,3 +286,81 @@ def test_waiting_clears_take_effect_with_the_next_output(kernel):
     code = "from IPython.display import clear_output\nprint('a')\nclear_output(wait=True)\n"
     assert run(kernel, code)[0]["texts"] == ["a\n"]
     assert run(kernel, code + "print('b')")[0]["texts"] == ["b\n"]
+
+
+def test_loggers_made_earlier_are_heard(kernel):
+    kernel.ok("import logging, sys; logging.getLogger('early').addHandler(logging.StreamHandler(sys.stderr))")
+    evidence, _ = run(kernel, "logging.getLogger('early').warning('from a logger')")
+    assert "from a logger" in "".join(evidence["texts"])
+
+
+@pytest.mark.parametrize("leaving", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
+def test_an_exception_whose_text_leaves_ends_nothing_else(kernel, leaving):
+    code = f"class Odd(Exception):\n    def __str__(self):\n        raise {leaving}\nraise Odd"
+    evidence, cell = run(kernel, code)
+    assert (evidence["status"], cell.status) == ("error", "ok")
+    assert kernel.value("1 + 1") == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("class P:\n    def __repr__(self): raise ValueError('bad repr')\nP()", "ValueError: bad repr"),
+        ("get_ipython().run_cell('1/0')\nprint('after')", "ZeroDivisionError"),
+        ("try:\n    1/0\nexcept Exception:\n    get_ipython().showtraceback()", "ZeroDivisionError"),
+    ],
+)
+def test_tracebacks_shown_on_the_way_are_seen(kernel, code, words):
+    evidence, cell = run(kernel, code)
+    assert evidence["status"] == "ok"
+    assert words in "".join(text or "" for text in evidence["texts"])
+    assert words in cell.text
+
+
+def test_everything_is_put_back(kernel):
+    name = "(lambda x: getattr(x, '__qualname__', type(x).__name__))"
+    state = (
+        f"([{name}(x) for x in (sys.displayhook, sys.unraisablehook, warnings.showwarning, signal.getsignal(signal.SIGINT))],"
+        " sorted(set(vars(get_ipython().display_pub)) & {'publish', 'clear_output'}),"
+        " '_showtraceback' in vars(get_ipython()))"
+    )
+    kernel.ok("import sys, signal, warnings")
+    before = kernel.value(state)
+    for code in ("1", "1 / 0", "raise SystemExit", "import asyncio\nawait asyncio.sleep(0.01)", "1 +"):
+        run(kernel, code)
+    assert kernel.value(state) == before
+
+
+# --- the user's cells come first --------------------------------------------------------------------
+
+BEHIND = """
+from zidane_lab.kernel.portal import Portal
+_behind = LiveExecutor(portal=Portal.here(), background=True)
+_task = asyncio.ensure_future(_behind.execute({code!r}, timeout={timeout}))
+"""
+
+
+def test_a_cell_that_runs_while_background_code_waits_is_the_users_own(kernel):
+    kernel.ok("globals().pop('mine', None);")
+    kernel.ok(
+        BEHIND.format(code="import asyncio\nawait asyncio.sleep(1.2)\nprint('behind')\nmade_behind = 1", timeout=None)
+    )
+    kernel.ok("import asyncio; await asyncio.sleep(0.2)")
+    failed = kernel.run("1 / 0")
+    assert failed.error["ename"] == "ZeroDivisionError"
+    cell = kernel.ok("mine = 'my secret'\nprint(mine)\nmine")
+    assert cell.stream("stdout") == "my secret\n"
+    assert [m["msg_type"] for m in cell.messages if m["msg_type"] == "execute_result"] == ["execute_result"]
+    assert kernel.value("_") == "my secret"
+    kernel.ok("_e = await _task")
+    assert "my secret" not in kernel.value("repr(_e)")
+    assert kernel.value("([o.text for o in _e.outputs], _e.created)") == (["behind\n"], ("made_behind",))
+
+
+def test_a_timeout_behind_does_not_hit_the_users_cell(kernel):
+    kernel.ok(BEHIND.format(code="import asyncio\nawait asyncio.sleep(30)", timeout=0.5))
+    kernel.ok("import asyncio; await asyncio.sleep(0.1)")
+    cell = kernel.ok("import time\nfor _n in range(12): time.sleep(0.1)\nprint('done')")
+    assert cell.stream("stdout") == "done\n"
+    kernel.ok("_e = await _task")
+    assert kernel.value("_e.status") == "timeout"

@@ -78,15 +78,26 @@ class BindingVisitor(ast.NodeVisitor, ABC):
 
     def changing(self, node: ast.Call) -> None:
         """Report calls that change a protected variable in place, where they say so."""
-        root = _root(node.func)
-        if root not in self._protected:
-            return
-        for keyword in node.keywords:
-            if keyword.arg == "inplace" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):
+        changed = [node.func, *node.args[:1]]  # the second of `pd.DataFrame.drop(df, inplace=True)`
+        roots = {alias for each in changed for alias in self.names.aliases(_root(each))} & self._protected
+        for root in sorted(roots):
+            if any(map(self._is_in_place, node.keywords)):
                 self.report(node, f"changes your variable {root} in place")
-        match node.func:
-            case ast.Attribute(value=ast.Name(), attr="clear"):
-                self.report(node, f"empties your variable {root}")
+            match node.func:
+                case ast.Attribute(value=ast.Name(), attr="clear"):
+                    self.report(node, f"empties your variable {root}")
+                case ast.Attribute(attr="pop" | "popitem", value=value) if self._holds(node, value):
+                    self.report(node, f"takes a part out of your variable {root}")
+
+    def _is_in_place(self, keyword: ast.keyword) -> bool:
+        if keyword.arg is None:
+            return "inplace" in self.names.pieces(keyword.value)
+        return keyword.arg == "inplace" and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
+
+    def _holds(self, node: ast.Call, receiver: ast.expr) -> bool:
+        """Whether it is a variable itself whose part is taken: ``df.pop("a")``, ``pd.DataFrame.pop(df, "a")``."""
+        by_class = bool(node.args) and any("(" not in each and "." in each for each in self.names.origins(receiver))
+        return isinstance(receiver, ast.Name) or (by_class and isinstance(receiver, ast.Attribute))
 
     def visit_Name(self, node: ast.Name) -> None:
         """Judge a name that is bound or deleted."""

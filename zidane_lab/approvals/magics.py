@@ -123,7 +123,7 @@ def read_magic(name: str, line: str, body: str | None = None) -> Magic:
         return Magic(codes=((line.strip(), 0),) if "=" in line else ())
     if name == "load_ext" and words and set(words) <= _EXTENSIONS:
         return Magic()
-    if name in {"hist", "history"} and any(word.startswith(("-f", "--f", "-g")) for word in words):
+    if name in {"hist", "history"} and any(word.startswith("-") and set(word) & set("fg") for word in words):
         return Magic(("writes a file, or reads other sessions",))
     if name in _HARMLESS:
         return Magic()
@@ -139,7 +139,7 @@ def _why(name: str) -> str:
 def _timing(name: str, line: str, body: str | None) -> Magic:
     options = _OPTIONS.match(line)
     code = line[options.end() :] if options else line
-    if name == "prun" and re.search(r"(?:^|\s)-[DT]", line):
+    if name == "prun" and re.search(r"(?:^|\s)-[A-Za-z]*[DT]", line):
         return Magic(("writes a file",))
     if options and body is not None and code.strip().startswith("-"):
         code = ""  # options alone

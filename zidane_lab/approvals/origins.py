@@ -9,10 +9,12 @@ it certainly means something else by then. Too intricate code raises :class:`Too
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
+from zidane_lab.approvals.folding import fill_format, fill_percent
 from zidane_lab.approvals.rules import BUILTINS, CONVENTIONAL
 from zidane_lab.errors import ZidaneError
 
@@ -48,7 +50,7 @@ class Names:
         self._imports: dict[str, set[str]] = defaultdict(set)
         self._values: dict[str, list[ast.expr | None]] = defaultdict(list)
         self._items: dict[str, list[ast.expr]] = defaultdict(list)
-        self._certain: dict[str, int] = {}
+        self._certain: dict[str, tuple[int, int]] = {}
         self._active: set[str] = set()
         self._steps = 0
         self.include(tree)
@@ -56,7 +58,8 @@ class Names:
         for statement in tree.body:
             for name in _bound_by(statement):
                 if name not in deleted:
-                    self._certain.setdefault(name, statement.end_lineno or statement.lineno)
+                    end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
+                    self._certain.setdefault(name, end)
 
     # --- collecting ---------------------------------------------------------------------------------
 
@@ -120,7 +123,7 @@ class Names:
 
     def is_certain(self, node: ast.Name) -> bool:
         """Whether the name has surely been bound by this code before it is used here."""
-        return self._certain.get(node.id, node.lineno) < node.lineno
+        return node.id in self._certain and self._certain[node.id] < (node.lineno, node.col_offset)
 
     def is_bound(self, name: str) -> bool:
         """Whether this code binds the name anywhere."""
@@ -280,7 +283,67 @@ class Names:
                     for each in node.values
                 ]
                 return _joined(plain)
+            case ast.BinOp(op=ast.Mod()):
+                values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+                return self._filled([node.left, *values], lambda first, *rest: fill_percent(first, rest))
+            case ast.Call(func=ast.Attribute(value=template, attr="format")):
+                names = [each.arg or "**" for each in node.keywords]
+                size = len(node.args)
+                return self._filled(
+                    [template, *node.args, *(each.value for each in node.keywords)],
+                    lambda first, *rest: fill_format(first, rest[:size], dict(zip(names, rest[size:], strict=True))),
+                )
+            case ast.Call(func=ast.Attribute(value=glue, attr="join"), args=[parts], keywords=[]):
+                elements = self._elements(parts)
+                return None if elements is None else self._filled([glue, *elements], lambda first, *rest: first.join(rest))
         return None
+
+    def _filled(self, parts: list[ast.expr], fill: Callable[..., str | None]) -> frozenset[str] | None:
+        """Return every text that ``fill`` makes of the texts the parts can be."""
+        found: set[str] = set()
+        known = [each for each in map(self.texts, parts) if each is not None]
+        if len(known) < len(parts):
+            return None
+        for index, chosen in enumerate(itertools.product(*known)):
+            text = fill(*chosen)
+            if text is None or len(text) > _MOST_TEXT or index >= _MOST_ORIGINS:
+                return None
+            found.add(text)
+        return frozenset(found)
+
+    def pieces(self, node: ast.expr) -> frozenset[str]:
+        """Return the texts that stand anywhere in the expression, and in what its names are bound to."""
+        found: set[str] = set()
+        seen: set[str] = set()
+        waiting: list[ast.expr] = [node]
+        while waiting:
+            for each in ast.walk(waiting.pop()):
+                self._step()
+                if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                    found.add(each.value)
+                elif isinstance(each, ast.Name) and each.id not in seen:
+                    seen.add(each.id)
+                    bound = [*self._values.get(each.id, ()), *self._items.get(each.id, ())]
+                    waiting += [value for value in bound if value is not None]
+                    found |= {known for known in [self._known.get(each.id, "")] if "://" in known}
+        return frozenset(found)
+
+    def aliases(self, name: str) -> frozenset[str]:
+        """Return the name and those of the variables it may be another name for."""
+        found: set[str] = set()
+        waiting: list[ast.expr | None] = [ast.Name(name)]
+        while waiting:
+            match waiting.pop():
+                case ast.Name(id=each) if each not in found:
+                    found.add(each)
+                    waiting += [*self._values.get(each, ())]
+                    for iterable in self._items.get(each, ()):
+                        waiting += self._elements(iterable) or []
+                case ast.IfExp(body=left, orelse=right):
+                    waiting += [left, right]
+                case ast.NamedExpr(value=value):
+                    waiting.append(value)
+        return frozenset(found)
 
     def _name_texts(self, node: ast.Name) -> frozenset[str] | None:
         if node.id in self._imports or not self.is_bound(node.id):

@@ -25,6 +25,7 @@ __all__ = [
     "MODULES",
     "PATH_METHODS",
     "SECRET_FOLDERS",
+    "TEXT_RUNNERS",
     "WRITERS_WITH_PATH",
     "method_effect",
 ]
@@ -70,7 +71,7 @@ MODULES: Final[Mapping[str, str]] = _table(
         "pyodbc snowflake databricks clickhouse_driver pymssql cassandra neo4j ldap3 slack_sdk telegram discord",
     ),
     (_NETWORK, "twilio sendgrid wandb mlflow neptune comet_ml feedparser wikipedia osmnx cdsapi earthaccess ee openml"),
-    (_NETWORK, "pystac_client dns scapy logging.handlers torch.hub gensim.downloader ucimlrepo wsgiref pyarrow.fs"),
+    (_NETWORK, "pystac_client dns scapy logging.handlers torch.hub gensim.downloader ucimlrepo wsgiref pyarrow.fs scipy.datasets"),
     (_DYNAMIC, "importlib imp runpy code codeop pdb bdb pkgutil pydoc zipimport marshal ctypes cffi copyreg timeit"),
     (_DYNAMIC, "cProfile profile trace doctest unittest numpy.ctypeslib numpy.f2py papermill nbclient nbconvert cppyy"),
     (_DYNAMIC, "pyximport rpy2 oct2py julia py4j jpype jnius js2py execjs lupa quickjs"),
@@ -125,6 +126,7 @@ CORE_MODULES: Final = _words(
 FUNCTIONS: Final[Mapping[str, str]] = _table(
     (_DYNAMIC, "yaml.load yaml.load_all yaml.unsafe_load yaml.full_load operator.attrgetter operator.methodcaller"),
     (_DYNAMIC, "inspect.currentframe inspect.stack inspect.trace inspect.getouterframes inspect.getinnerframes"),
+    (_DYNAMIC, "inspect.getmembers inspect.getmembers_static inspect.getattr_static numpy.testing.measure"),
     (_DYNAMIC, "sympy.sympify sympy.parse_expr sympy.parsing numexpr.evaluate jinja2.Template string.Formatter"),
     (_DYNAMIC, "typing.get_type_hints typing.ForwardRef inspect.get_annotations"),
     (_PICKLE, "torch.load pandas.read_pickle sklearn.externals.joblib"),
@@ -139,7 +141,10 @@ FUNCTIONS: Final[Mapping[str, str]] = _table(
     (_THREADS, "asyncio.to_thread joblib.Parallel"),
     (_WRITES, "numpy.DataSource io.open_code pyarrow.OSFile pyarrow.output_stream pyarrow.create_memory_map"),
     (_WRITES, "pyarrow.CompressedOutputStream pyarrow.create_library_symlinks keras.utils.get_file"),
-    (_DELETES, "polars.delete_iceberg"),
+    (_WRITES, "pyarrow.ipc.new_file pyarrow.ipc.new_stream plotly.offline.plot sklearn.datasets.get_data_home"),
+    (_WRITES, "zipfile.main tarfile.main gzip.main"),
+    (_DELETES, "polars.delete_iceberg sklearn.datasets.clear_data_home"),
+    ("changes the working folder", "contextlib.chdir"),
     (_NETWORK, "polars.Catalog"),
     (_DATABASE, "sqlalchemy.create_engine sqlalchemy.create_async_engine sqlite3.Connection"),
 )
@@ -166,6 +171,7 @@ METHODS: Final[Mapping[str, str]] = _table(
         _WRITES,
         "print_figure print_png print_pdf print_svg print_jpg print_jpeg print_eps print_ps print_tif print_webp",
     ),
+    (_WRITES, "print_raw print_rgba print_gif print_avif print_tiff print_svgz print_pgf print_bmp output_file"),
     (_WRITES, "executescript executemany commit render screenshot export get_handle"),
     (_DELETES, "unlink rmdir rmtree removedirs send2trash"),
     (_MOVES, "renames copy_into move_into"),
@@ -175,12 +181,12 @@ METHODS: Final[Mapping[str, str]] = _table(
     (_PROCESS, "subprocess_exec subprocess_shell kill killpg terminate send_signal _exit abort getOrCreate"),
     (_THREADS, "run_in_executor ThreadPoolExecutor ProcessPoolExecutor ThreadPool"),
     (_NETWORK, "urlopen urlretrieve download upload sendall sendto sendmail create_connection from_pretrained"),
-    (_NETWORK, "push_to_hub hf_hub_download snapshot_download get_rdataset read_gbq load_dataset"),
+    (_NETWORK, "push_to_hub hf_hub_download snapshot_download get_rdataset webuse read_gbq load_dataset"),
     (_NETWORK, "create_server create_unix_server create_unix_connection create_datagram_endpoint sock_connect"),
     (_NETWORK, "sock_sendall sock_sendto connect_read_pipe connect_write_pipe"),
     (_KERNEL, "run_line_magic run_cell_magic run_cell run_cell_async run_code user_ns user_global_ns do_shutdown"),
     (_KERNEL, "safe_execfile set_next_input register_magic_function input_transformers_cleanup ast_transformers"),
-    (_DYNAMIC, "import_module load_module exec_module spec_from_file_location FunctionType CodeType runstring"),
+    (_DYNAMIC, "import_module load_module exec_module rundocs spec_from_file_location FunctionType CodeType runstring"),
     (_PICKLE, "read_pickle Unpickler"),
     (_SECRETS, "environ environb getenv getenvb"),
 )
@@ -193,7 +199,7 @@ _PATTERNS: Final = (
 
 WRITERS_WITH_PATH: Final = _words(
     """to_csv to_json to_parquet to_orc to_html to_xml to_latex to_markdown to_string to_ndjson to_ipc write_csv
-    write_json write_ndjson"""
+    write_json write_ndjson serialize"""
 )
 """Methods that return their text unless they are given somewhere to write it."""
 
@@ -204,6 +210,9 @@ def method_effect(name: str) -> str | None:
         return METHODS.get(name)
     return next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)
 
+
+TEXT_RUNNERS: Final = _words("eval query execute execute_global sql read_sql read_sql_query read_database")
+"""Functions that run the text they are given: judged by it, and not to be handed on."""
 
 PATH_METHODS: Final = _words("open rename replace move copy")
 """Methods that files have and data have, too: judged by their arguments, and not to be handed on."""
@@ -240,7 +249,7 @@ DUNDERS_ALLOWED: Final = _words(
     __array__ __dataclass_fields__ __slots__ __members__ __getitem__ __add__ __mul__ __sub__ __lt__ __gt__ __le__
     __ge__ __ne__ __neg__ __abs__ __float__ __int__ __bool__ __wrapped__ __cause__ __context__ __notes__ __set_name__
     __init_subclass__ __or__ __and__ __xor__ __invert__ __format__ __truediv__ __matmul__ __array_interface__
-    __dataframe__ __package__ __required_keys__ __optional_keys__"""
+    __dataframe__ __mro__ __package__ __required_keys__ __optional_keys__"""
 )
 """Double-underscore attributes that lead nowhere dangerous; every other one asks."""
 

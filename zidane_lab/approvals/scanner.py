@@ -18,6 +18,7 @@ from typing import Final
 from zidane_lab.approvals.bindings import BindingVisitor
 from zidane_lab.approvals.builtin_calls import JUDGED, Code
 from zidane_lab.approvals.calls import HIGHER_ORDER, judge
+from zidane_lab.approvals.folding import reaches_attribute
 from zidane_lab.approvals.magics import read_magic, to_python
 from zidane_lab.approvals.origins import Names
 from zidane_lab.approvals.rules import (
@@ -34,6 +35,7 @@ from zidane_lab.approvals.rules import (
     MODULES,
     PATH_METHODS,
     SECRET_FOLDERS,
+    TEXT_RUNNERS,
     WRITERS_WITH_PATH,
     method_effect,
 )
@@ -113,6 +115,7 @@ class Scanner(BindingVisitor):
             return
         for each in ast.walk(tree):
             if hasattr(each, "lineno") and hasattr(each, "end_lineno"):
+                each.col_offset = 0  # of the text, not of the line it stands in
                 each.lineno = each.end_lineno = line if offset is None else each.lineno + line - 1 + offset + dropped
         self.names.include(tree)
         self._found_code = True
@@ -169,6 +172,9 @@ class Scanner(BindingVisitor):
         for origin in self.names.origins(node):
             if origin in BUILTINS and not (called and origin in JUDGED):
                 self.report(node, BUILTINS[origin])
+            last = origin.rpartition(".")[2]
+            if last in TEXT_RUNNERS and last != origin and isinstance(parent, ast.Call) and not called:
+                self._runner(last, node, parent)
             if origin in CORE_MODULES and not self._is_looked_at(node):
                 self.report(node, f"hands on the module {origin}, so its use cannot be seen")
             self._reference(origin, node)
@@ -200,6 +206,30 @@ class Scanner(BindingVisitor):
             return
         if name in WRITERS_WITH_PATH or (name in PATH_METHODS and self._is_handed_on(node, parent)):
             self.report(node, f"hands on `{name}`, so what it is called with cannot be seen")
+        elif name in TEXT_RUNNERS:
+            self._runner(name, node, parent)
+        elif name in {"format", "format_map"} and self._is_template(node, parent):
+            self.report(node, f"hands on `{name}`, so what it looks up cannot be seen")
+
+    def _runner(self, name: str, node: ast.expr, parent: ast.AST | None) -> None:
+        """Report a function that runs texts where it is handed on (``df.query`` may be a column)."""
+        if isinstance(parent, ast.Call):
+            handed = not (isinstance(parent.func, ast.Name) and parent.func.id in _SIMPLE)
+        elif isinstance(parent, (ast.Assign, ast.NamedExpr)):
+            handed = name not in {"query", "sql"}
+        else:
+            handed = isinstance(parent, (ast.keyword, ast.Return, ast.Lambda, ast.List, ast.Tuple, ast.Dict, ast.Starred))
+        if handed:
+            self.report(node, f"hands on `{name}`, so the text it runs cannot be seen")
+
+    def _is_template(self, node: ast.Attribute, parent: ast.AST | None) -> bool:
+        """Whether ``format`` that is handed on can look up attributes of what it will be given."""
+        texts = self.names.texts(node.value)
+        if texts is not None:
+            return any(map(reaches_attribute, texts))
+        function = parent.func if isinstance(parent, ast.Call) else None
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name in HIGHER_ORDER or bool(self.names.origins(node.value) & {"str", "str()"})
 
     def _reference(self, origin: str, node: ast.AST) -> None:
         parts = origin.split(".")
@@ -313,6 +343,8 @@ class Scanner(BindingVisitor):
                 self.nested(finding.text, node)
             else:
                 self.report(node, finding)
+        for text in self.names.texts(node) or ():  # put together by `format` or `join`
+            self._text(text, node)
         self.changing(node)
         self.generic_visit(node)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 from typing import Final
+from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["is_address", "opens_for_writing", "saves_to", "script_in", "sql_effect"]
+__all__ = ["is_address", "is_read_only_database", "opens_for_writing", "saves_to", "script_in", "sql_effect"]
 
 _ADDRESS: Final = re.compile(
     r"\s*(?:https?|ftps?|sftp|ssh|scp|s3a?|s3n|gs|gcs|abfss?|wasbs?|adl|az|hdfs|webhdfs|hf|github|wss?|smb|"
@@ -23,9 +25,26 @@ _SCRIPT: Final = re.compile(r"<\s*(?:script|iframe|object|embed)|javascript:|\bo
 _FILE: Final = re.compile(r"[/\\]|\.[A-Za-z]\w{1,7}$")
 
 
+class _Links(HTMLParser):
+    """Counts addresses that are fetched only when a person clicks on them."""
+
+    count = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Count the address of ``<a href="…">``."""
+        if tag == "a":
+            self.count += sum("://" in (value or "") for name, value in attrs[:1] if name == "href")
+
+
 def is_address(text: str) -> bool:
     """Whether a text begins with an address that leads out of this machine."""
     return bool(_ADDRESS.match(text))
+
+
+def is_read_only_database(text: str) -> bool:
+    """Whether SQLite opens what this URI names for reading only."""
+    parts = urlsplit(text)
+    return text.startswith("file:") and parse_qs(parts.query).get("mode") == ["ro"]
 
 
 def opens_for_writing(mode: str) -> bool:
@@ -42,7 +61,10 @@ def script_in(markup: str) -> str | None:
     """Say what a piece of mark-up does in the page beyond showing itself."""
     if _SCRIPT.search(markup):
         return "puts a script into the page"
-    return "makes the browser fetch an address" if "://" in markup else None
+    links = _Links()
+    links.feed(markup)
+    links.close()
+    return "makes the browser fetch an address" if markup.count("://") > links.count else None
 
 
 def sql_effect(sql: str) -> str | None:

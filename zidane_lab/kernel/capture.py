@@ -53,6 +53,8 @@ class Capture:
 
     def stream(self, kind: Literal["stdout", "stderr"], text: str) -> str:
         """Keep ``text`` and return the part of it to show."""
+        if not text:
+            return text
         with self._lock:
             self._clear_if_due()
             room = max(0, KEEP_CHARACTERS - self._kept)
