@@ -21,9 +21,14 @@ def corpus(name):
 
 
 PROTECTED = corpus("corpus")["PROTECTED"]
-RISKY_GROUPS = {**corpus("corpus")["RISKY"], "evasions": corpus("corpus_evasions")["EVASIONS"]}
+CORNERS = corpus("corpus_corners")
+RISKY_GROUPS = {
+    **corpus("corpus")["RISKY"],
+    **CORNERS["RISKY"],
+    "evasions": corpus("corpus_evasions")["EVASIONS"],
+}
 RISKY = [source for sources in RISKY_GROUPS.values() for source in sources]
-HARMLESS = corpus("corpus_harmless")["HARMLESS"]
+HARMLESS = [*corpus("corpus_harmless")["HARMLESS"], *CORNERS["HARMLESS"]]
 
 
 @pytest.mark.parametrize("group", RISKY_GROUPS)
@@ -45,6 +50,10 @@ def test_of_harmless_code_at_most_one_piece_in_twenty_is_asked_about():
     asked = [source for source in HARMLESS if classify(source, protected=PROTECTED).risk != "pure"]
     assert len(asked) <= len(HARMLESS) // 20, asked
     assert len(RISKY) + len(HARMLESS) >= 120
+
+
+def test_harmless_code_that_looks_like_a_risky_kind_is_not_asked_about():
+    assert [source for source in CORNERS["HARMLESS"] if classify(source, protected=PROTECTED).risk != "pure"] == []
 
 
 def test_no_verdict_of_the_corpus_comes_from_a_fault_of_the_judge():

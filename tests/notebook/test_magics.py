@@ -497,3 +497,49 @@ def test_names_of_ours_stay_out_of_the_namespace(book):
     book.ask("go", {"calls": [python("only_this = 1")]}, {"text": "ok"})
     new = {name for name in set(book.kernel.value("sorted(globals())")) - before if not name.startswith("_")}
     assert new == {"only_this"}
+
+
+def test_stopping_a_background_run_that_waits_in_code_takes_less_than_a_second(book):
+    code = "import asyncio\nprint('waiting', flush=True)\nawait asyncio.sleep(30)"
+    msg = book.kernel.start(book.cell("go", {"calls": [python(code)]}, {"text": "never"}, options="--bg"))
+    book.kernel.finish(msg)
+    seen = book.kernel.late(msg, seconds=20, until=lambda ms: any(m["msg_type"] == "stream" for m in ms))
+    book.kernel.ok("%zidane /steer never mind")
+    started = time.monotonic()
+    book.kernel.ok("%zidane /stop")
+    seen.messages += book.kernel.late(msg, seconds=10, until=ended).messages
+    assert time.monotonic() - started < 1.5
+    assert "Stopped." in seen.text
+    assert "ok now" in book.ask("and now?", {"text": "ok now"}).text
+
+
+def test_unloading_during_a_background_run_leaves_nothing_behind(tmp_path):
+    with running_kernel(tmp_path) as kernel:
+        book = Book(kernel, tmp_path)
+        kernel.ok("%load_ext zidane_lab")
+        code = "import asyncio\nprint('waiting', flush=True)\nawait asyncio.sleep(30)"
+        msg = kernel.start(book.cell("go", {"calls": [python(code)]}, {"text": "never"}, options="--bg"))
+        kernel.finish(msg)
+        kernel.late(msg, seconds=20, until=lambda ms: any(m["msg_type"] == "stream" for m in ms))
+        kernel.ok("%unload_ext zidane_lab")
+        assert not kernel.value("hasattr(get_ipython(), 'run_zidane')")
+        kernel.ok("%load_ext zidane_lab")
+        assert "doctor" in kernel.ok("%zidane /help").text
+        assert kernel.value("1 + 1") == 2
+
+
+def test_a_setting_that_cannot_be_read_is_told_and_errs_on_the_safe_side(tmp_path):
+    with running_kernel(tmp_path, env={"ZIDANE_MODE": "plna"}) as kernel:
+        book = Book(kernel, tmp_path)
+        kernel.ok("%load_ext zidane_lab")
+        cell = kernel.ok(
+            book.cell("go", {"calls": [python("harmless = 1")]}, {"text": "ok"}), answer=lambda _prompt: "n"
+        )
+        assert "ZIDANE_MODE: mode = 'plna'" in cell.text
+        assert not kernel.value("'harmless' in globals()")
+
+
+def test_the_title_is_what_was_asked_not_what_is_attached(book):
+    book.kernel.ok("numbers = [1, 2]")
+    book.ask("Look at @numbers", {"text": "ok"})
+    assert "| Look at @numbers |" in book.kernel.ok("%zidane /sessions").displays[-1]["text/markdown"]

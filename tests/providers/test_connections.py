@@ -116,3 +116,26 @@ def test_one_provider_works_from_one_loop_after_another():
 
     provider = None
     assert [asyncio.run(once()) for _ in range(3)] == ["hi"] * 3
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_key_quoted_in_the_middle_of_an_answer_is_not_repeated(wire, whole):
+    import json
+
+    import httpx
+
+    from zidane_lab.errors import ProviderError
+    from zidane_lab.providers.anthropic import AnthropicProvider
+
+    key = "sk-secret-0123456789"
+    payload = {"type": "error", "error": {"type": "overloaded_error", "message": f"Incorrect key {key}", "code": "401"}}
+    body = json.dumps(payload) if whole else f"event: error\ndata: {json.dumps(payload)}\n\n"
+    kind = "application/json" if whole else "text/event-stream"
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body, headers={"content-type": kind}))
+    provider = (AnthropicProvider if wire == "anthropic" else OpenAIChatProvider)(key, transport=transport)
+    with pytest.raises(ProviderError) as caught:
+        await ask(provider)
+    assert key not in str(caught.value)
+    await provider.aclose()

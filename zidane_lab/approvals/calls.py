@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from zidane_lab.approvals.builtin_calls import Code, judge_builtin
+from zidane_lab.approvals.folding import reaches_attribute
 from zidane_lab.approvals.origins import Names
-from zidane_lab.approvals.rules import DATA_METHODS, METHODS, WRITERS_WITH_PATH, method_effect
-from zidane_lab.approvals.texts import is_address, opens_for_writing, saves_to, script_in, sql_effect
+from zidane_lab.approvals.rules import DATA_METHODS, METHODS, TEXT_RUNNERS, WRITERS_WITH_PATH, method_effect
+from zidane_lab.approvals.texts import (
+    is_address,
+    is_read_only_database,
+    opens_for_writing,
+    saves_to,
+    script_in,
+    sql_effect,
+)
 
 __all__ = ["HIGHER_ORDER", "judge"]
 
@@ -20,6 +29,9 @@ HIGHER_ORDER: Final = frozenset(
     | {"reduce", "register", "sort", "sorted", "starmap", "submit", "transform", "tuple", "vectorize"}
 )
 """Functions that call what they are given, or what they are given the name of."""
+
+_BY_NAME: Final = frozenset({"agg", "aggregate", "apply", "map", "transform"})
+"""Those of them that take the names of methods."""
 
 _MODES: Final = {
     "open": (1, "r"),
@@ -50,6 +62,9 @@ _MODES: Final = {
     "soundfile.SoundFile": (1, "r"),
 }
 """Functions with a mode: its position and its default."""
+
+_PICKLES: Final = {"numpy.load": 2, "numpy.lib.format.read_array": 1, "numpy.lib.npyio.NpzFile": 2}
+"""NumPy's loaders, with the position of ``allow_pickle``."""
 
 _MODE: Final = re.compile(r"[rwaxbtU+]{1,4}(?:[:|]\w*)?")
 _OPENING: Final = re.compile(r"open|file|memmap", re.IGNORECASE)
@@ -104,6 +119,10 @@ class _Call:
         for each in self.node.keywords:
             if each.arg == keyword:
                 return each.value
+            if each.arg is None and isinstance(each.value, ast.Dict):  # `**{"mode": "w"}`
+                for key, value in zip(each.value.keys, each.value.values, strict=True):
+                    if isinstance(key, ast.Constant) and key.value == keyword:
+                        return value
         return self.node.args[position] if position is not None and len(self.node.args) > position else None
 
 
@@ -125,6 +144,7 @@ def judge(
     yield from _loading(call)
     yield from _network(call)
     yield from _showing(call)
+    yield from _formatting(call, is_module)
     if call.lasts & HIGHER_ORDER:
         yield from _methods_by_name(call)
 
@@ -156,14 +176,28 @@ def _opening_unknown(call: _Call) -> Iterator[str]:
         yield _UNSEEN_MODE
 
 
+_ELEMENT: Final = re.compile(
+    r"\.(?:map|apply|applymap|map_elements)\(\).*(?:\[\]|\.(?:max|min)\(\))|^pandas\.Series\(\)(?:\.\w+)?\[\]"
+)
+"""Something out of a column, which may hold paths."""
+
+
 def _is_data(origin: str) -> bool:
     """Whether what an origin tells is a table, an array or a text, not a path."""
     if origin in {"str()", "dict()", "list()", "numpy", "pandas", "polars", "xarray", "torch", "tensorflow"}:
         return True
     if origin.endswith("['']"):  # `df["a"]`
         return not origin.startswith(("dict()", "pathlib."))
+    if _ELEMENT.search(origin):
+        return False
     library = origin.startswith(("pandas.", "polars.", "numpy.", "xarray.", "datetime.")) and "(" in origin
-    return library or re.sub(r"[\[(].*$", "", origin.rpartition(".")[2]) in DATA_METHODS
+    if "." not in origin:  # `max()` of anything
+        return library
+    return (
+        library
+        or origin.endswith((".index", ".columns"))
+        or re.sub(r"[\[(].*$", "", origin.rpartition(".")[2]) in DATA_METHODS
+    )
 
 
 def _moving(call: _Call) -> Iterator[str]:
@@ -225,7 +259,7 @@ def _querying(call: _Call) -> Iterator[str | Code]:
             else:  # pandas: `column name` in backticks, @variable
                 plain = re.sub(r"`[^`]*`", "column", text).replace("@", "")
                 yield Code("\n".join(line.strip() for line in plain.strip().splitlines()))
-    if call.lasts & {"execute", "execute_global", "sql", "read_sql", "read_sql_query", "read_database"}:
+    if call.lasts & (TEXT_RUNNERS - {"eval", "query"}):
         given = call.argument(0, "query") or call.argument(None, "sql")
         if isinstance(given, ast.Call) and len(given.args) == 1:  # sqlalchemy's text("…")
             given = given.args[0]
@@ -244,7 +278,10 @@ def _connecting(call: _Call) -> Iterator[str]:
     """Judge ``connect``: a database in memory, or one opened for reading only, is no one's data."""
     if "connect" in call.lasts and call.is_attribute and call.arguments:
         texts = call.names.texts(call.argument(0, "database"))
-        if not texts or call.is_spread or not all(text == ":memory:" or "mode=ro" in text for text in texts):
+        uri = call.argument(None, "uri")
+        is_uri = isinstance(uri, ast.Constant) and uri.value is True
+        safe = texts and all(text == ":memory:" or (is_uri and is_read_only_database(text)) for text in texts)
+        if not safe or call.is_spread:
             yield "opens a connection or a database"
 
 
@@ -258,12 +295,46 @@ def _loading(call: _Call) -> Iterator[str]:
         given = call.argument(None, keyword)
         if given is not None and not (isinstance(given, ast.Constant) and not given.value):
             yield why
+    yield from _loading_arrays(call)
     if any(".datasets." in each and each.endswith(".load_data") for each in call.origins):
         yield "uses the network"
     if any("imagenet" in (call.names.texts(each) or ()) for each in call.arguments):
         yield "uses the network"
     if "load_extension" in call.lasts:
         yield "loads an extension"
+
+
+def _loading_arrays(call: _Call) -> Iterator[str]:
+    """Judge NumPy's loaders, which take pickles and modes of mapped memory by position, too."""
+    position = next((_PICKLES[each] for each in call.origins if each in _PICKLES), None)
+    if position is None:
+        return
+    pickles = call.argument(position, "allow_pickle")
+    if call.is_spread or (pickles is not None and not (isinstance(pickles, ast.Constant) and not pickles.value)):
+        yield "loads a pickle, which runs the code in it"
+    mapped = call.argument(1, "mmap_mode") if "numpy.load" in call.origins else None
+    if mapped is not None and not (isinstance(mapped, ast.Constant) and mapped.value in {None, "r", "c"}):
+        yield "opens a file for writing"
+
+
+def _formatting(call: _Call, is_module: Callable[[str], bool]) -> Iterator[str]:
+    """Judge ``"{0.os.environ}".format(logging)``: a template looks up attributes."""
+    if not call.lasts & {"format", "format_map"}:
+        return
+    template = call.receiver
+    if call.names.origins(template) & {"str", "builtins.str"} and call.node.args:  # `str.format(template, …)`
+        template = call.node.args[0]
+    texts = call.names.texts(template)
+    pieces = texts if texts is not None or template is None else call.names.pieces(template)
+    if any(map(reaches_attribute, pieces or ())):
+        yield "looks up attributes by a text"
+    elif texts is None:
+        parts = [each for given in call.arguments for each in ast.walk(given)]
+        inner = {each.value for each in parts if isinstance(each, ast.Attribute)}
+        handed = [each for each in parts if isinstance(each, (ast.Name, ast.Attribute)) and each not in inner]
+        origins = frozenset[str]().union(*map(call.names.origins, handed))
+        if any(is_module(each) and ("." not in each or each in sys.modules) for each in origins):
+            yield "looks up what cannot be seen here"
 
 
 def _network(call: _Call) -> Iterator[str]:
@@ -274,10 +345,26 @@ def _network(call: _Call) -> Iterator[str]:
         return
     if any(is_address(text) for argument in call.arguments for text in call.names.beginnings(argument)):
         yield "uses the network"
+    elif _reads(call) and any("://" in text for each in _sources(call) for text in call.names.pieces(each)):
+        yield "may use the network"
     elif any(map(_READING.fullmatch, call.lasts)):
         unknown = [each for each in call.arguments[:2] if call.names.texts(each) is None]
         if any(_ADDRESS_NAME.search(ast.unparse(each)) for each in unknown):
             yield "may use the network"
+
+
+def _reads(call: _Call) -> bool:
+    """Whether it is a reader that is called, or one that is handed on to be called."""
+    lasts = set(call.lasts)
+    if call.lasts & HIGHER_ORDER:
+        lasts |= {each.rpartition(".")[2] for argument in call.arguments for each in call.names.origins(argument)}
+    return any(_READING.fullmatch(each) and not each.startswith("from") for each in lasts)
+
+
+def _sources(call: _Call) -> list[ast.expr]:
+    """Return what a reader may be given as an address."""
+    mapped = [call.receiver] if call.receiver is not None and call.lasts & HIGHER_ORDER else []
+    return [*mapped, *call.arguments]
 
 
 def _showing(call: _Call) -> Iterator[str]:
@@ -294,7 +381,16 @@ def _showing(call: _Call) -> Iterator[str]:
 def _methods_by_name(call: _Call) -> Iterator[str]:
     """Judge methods called by their name, as in ``df.agg("to_csv")``."""
     for argument in call.arguments:
-        for each in ast.walk(argument):
-            name = each.value if isinstance(each, ast.Constant) else None
+        names = {each.value for each in ast.walk(argument) if isinstance(each, ast.Constant)}
+        if call.lasts & _BY_NAME:
+            built = [each for each in ast.walk(argument) if isinstance(each, (ast.BinOp, ast.JoinedStr, ast.Call))]
+            names |= call.names.pieces(argument).union(*(call.names.texts(each) or () for each in built))
+        for name in names:
             if isinstance(name, str) and (method_effect(name) or name in WRITERS_WITH_PATH):
                 yield f"calls `{name}` by its name"
+    first = call.argument(0, "func")
+    if call.lasts & _BY_NAME and first is not None:
+        texts = call.names.texts(first)
+        if texts is None and isinstance(first, (ast.JoinedStr, ast.BinOp)) and call.names.pieces(first):
+            yield "calls a method by a name that cannot be seen here"
+        yield from (f"calls `{text}` by its name" for text in texts or () if text in TEXT_RUNNERS)

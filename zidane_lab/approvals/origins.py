@@ -295,7 +295,9 @@ class Names:
                 )
             case ast.Call(func=ast.Attribute(value=glue, attr="join"), args=[parts], keywords=[]):
                 elements = self._elements(parts)
-                return None if elements is None else self._filled([glue, *elements], lambda first, *rest: first.join(rest))
+                return (
+                    None if elements is None else self._filled([glue, *elements], lambda first, *rest: first.join(rest))
+                )
         return None
 
     def _filled(self, parts: list[ast.expr], fill: Callable[..., str | None]) -> frozenset[str] | None:

@@ -52,6 +52,8 @@ _NEVER_COLUMNS: Final = frozenset({"write", "writeStream", "environ", "user_ns"}
 _NOT_IMPORTED: Final = frozenset(
     {"__main__", "antigravity", "idlelib", "test", "this", "tkinter", "turtle", "turtledemo"}
 )
+_PASSED: Final = frozenset({"importlib", "importlib.util"})
+"""Modules with harmless parts, on the way to what is judged by its own full name."""
 _DEEPEST: Final = 8
 """How deep code may sit in texts within code."""
 
@@ -218,7 +220,9 @@ class Scanner(BindingVisitor):
         elif isinstance(parent, (ast.Assign, ast.NamedExpr)):
             handed = name not in {"query", "sql"}
         else:
-            handed = isinstance(parent, (ast.keyword, ast.Return, ast.Lambda, ast.List, ast.Tuple, ast.Dict, ast.Starred))
+            handed = isinstance(
+                parent, (ast.keyword, ast.Return, ast.Lambda, ast.List, ast.Tuple, ast.Dict, ast.Starred)
+            )
         if handed:
             self.report(node, f"hands on `{name}`, so the text it runs cannot be seen")
 
@@ -249,6 +253,8 @@ class Scanner(BindingVisitor):
                 self.report(node, FUNCTIONS[name])
                 return
             if name in MODULES:
+                if ".".join(plain) in _PASSED and (importing or isinstance(self._parents.get(node), ast.Attribute)):
+                    return
                 if importing or (size < len(plain) and _exists(name, plain[size])):
                     self.report(node, MODULES[name])
                 return
