@@ -135,3 +135,10 @@ def test_entry_ids_are_not_used_twice():
     taken = AllButZeros()
     assert len(new_entry_id(taken)) == 8
     assert taken.tries == 5
+
+
+def test_a_number_that_python_will_not_write_costs_no_line():
+    line = dump_line({"type": "custom", "id": "a", "parent": None, "n": 10**5000, "m": 10**3000})
+    raw = json.loads(line)
+    assert raw["n"] == "[a number of 16,610 bits]"
+    assert raw["m"] == 10**3000

@@ -329,7 +329,7 @@ def _formatting(call: _Call, is_module: Callable[[str], bool]) -> Iterator[str]:
     if any(map(reaches_attribute, pieces or ())):
         yield "looks up attributes by a text"
     elif texts is None:
-        parts = [each for given in call.arguments for each in ast.walk(given)]
+        parts = [each for given in call.arguments for each in call.names.parts(given)]
         inner = {each.value for each in parts if isinstance(each, ast.Attribute)}
         handed = [each for each in parts if isinstance(each, (ast.Name, ast.Attribute)) and each not in inner]
         origins = frozenset[str]().union(*map(call.names.origins, handed))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from zidane_lab.approvals.folding import fill_format, fill_percent
@@ -316,19 +316,25 @@ class Names:
     def pieces(self, node: ast.expr) -> frozenset[str]:
         """Return the texts that stand anywhere in the expression, and in what its names are bound to."""
         found: set[str] = set()
+        for each in self.parts(node):
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                found.add(each.value)
+            elif isinstance(each, ast.Name):
+                found |= {known for known in [self._known.get(each.id, "")] if "://" in known}
+        return frozenset(found)
+
+    def parts(self, node: ast.expr) -> Iterator[ast.AST]:
+        """Walk through the expression, and through what its names are bound to, each once."""
         seen: set[str] = set()
         waiting: list[ast.expr] = [node]
         while waiting:
             for each in ast.walk(waiting.pop()):
                 self._step()
-                if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                    found.add(each.value)
-                elif isinstance(each, ast.Name) and each.id not in seen:
+                yield each
+                if isinstance(each, ast.Name) and each.id not in seen:
                     seen.add(each.id)
                     bound = [*self._values.get(each.id, ()), *self._items.get(each.id, ())]
                     waiting += [value for value in bound if value is not None]
-                    found |= {known for known in [self._known.get(each.id, "")] if "://" in known}
-        return frozenset(found)
 
     def aliases(self, name: str) -> frozenset[str]:
         """Return the name and those of the variables it may be another name for."""
@@ -345,6 +351,8 @@ class Names:
                     waiting += [left, right]
                 case ast.NamedExpr(value=value):
                     waiting.append(value)
+                case ast.Subscript(value=value):
+                    waiting += value.values if isinstance(value, ast.Dict) else self._elements(value) or []
         return frozenset(found)
 
     def _name_texts(self, node: ast.Name) -> frozenset[str] | None:

@@ -71,10 +71,8 @@ MODULES: Final[Mapping[str, str]] = _table(
         "pyodbc snowflake databricks clickhouse_driver pymssql cassandra neo4j ldap3 slack_sdk telegram discord",
     ),
     (_NETWORK, "twilio sendgrid wandb mlflow neptune comet_ml feedparser wikipedia osmnx cdsapi earthaccess ee openml"),
-    (
-        _NETWORK,
-        "pystac_client dns scapy logging.handlers torch.hub gensim.downloader ucimlrepo wsgiref pyarrow.fs scipy.datasets",
-    ),
+    (_NETWORK, "pystac_client dns scapy logging.handlers torch.hub gensim.downloader ucimlrepo wsgiref pyarrow.fs"),
+    (_NETWORK, "scipy.datasets"),
     (_DYNAMIC, "importlib imp runpy code codeop pdb bdb pkgutil pydoc zipimport marshal ctypes cffi copyreg timeit"),
     (_DYNAMIC, "cProfile profile trace doctest unittest numpy.ctypeslib numpy.f2py papermill nbclient nbconvert cppyy"),
     (_DYNAMIC, "pyximport rpy2 oct2py julia py4j jpype jnius js2py execjs lupa quickjs"),

@@ -116,7 +116,7 @@ class Scanner(BindingVisitor):
             self.report(node, "has code in a text that cannot be read")
             return
         for each in ast.walk(tree):
-            if hasattr(each, "lineno") and hasattr(each, "end_lineno"):
+            if hasattr(each, "lineno") and hasattr(each, "end_lineno") and hasattr(each, "col_offset"):
                 each.col_offset = 0  # of the text, not of the line it stands in
                 each.lineno = each.end_lineno = line if offset is None else each.lineno + line - 1 + offset + dropped
         self.names.include(tree)

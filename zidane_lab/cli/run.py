@@ -131,6 +131,8 @@ class _Headless:
             else Place(output, output.parent, "named by --output")
         )
         self.chat = Chat(place)
+        for problem in self.chat.settings.problems:
+            self.err.line(f"warning: a setting cannot be read: {problem}")
         self._listen()
         self.task = asyncio.ensure_future(self._work())
         await asyncio.wait({self.task})

@@ -29,7 +29,7 @@ PRIVATE_VARIABLES: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 """Variables a kernel we start does not inherit: the agent needs these keys, the code it runs does not."""
 
 START_SECONDS: Final = 60.0
-JOIN_SECONDS: Final = 15.0
+JOIN_SECONDS: Final = 30.0
 HEARTBEATS: Final = 10
 """Looks without a heartbeat, one every half second, after which a joined kernel counts as gone."""
 

@@ -32,6 +32,9 @@ from zidane_lab.turns import FORMAT_VERSION, now
 
 __all__ = ["Entry", "Header", "dump_line", "entry_from_json", "header_from_json", "new_entry_id", "plain", "timestamp"]
 
+_LONGEST_INT: Final = 13_000
+"""Bits; some 3,900 digits, below the limit of Python's own conversion (4,300 digits)."""
+
 _DEEPEST: Final = 90
 """Levels of nesting kept of data that cannot be stored as it is; readers may stand on a deep stack."""
 
@@ -157,6 +160,8 @@ def plain(value: Any, above: tuple[int, ...] = ()) -> Any:
     Sets become lists, other objects their ``repr``, keys become strings, and what contains itself or is
     nested too deeply becomes a text saying so.
     """
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INT:
+        return f"[a number of {value.bit_length():,} bits]"  # Python itself refuses to write or read it as text
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if id(value) in above or len(above) > _DEEPEST:
