@@ -72,13 +72,21 @@ async def ask(client, url, *, key="k"):
         return b"".join([chunk async for chunk in reply.chunks()])
 
 
+async def ask_once(url, *, key="k", **options):
+    client = HttpClient("p", **options)
+    try:
+        return await ask(client, url, key=key)
+    finally:
+        await client.aclose()
+
+
 def client_of(handler, **options):
     return HttpClient("p", transport=httpx.MockTransport(handler), **options)
 
 
 async def test_the_body_arrives_in_pieces_and_the_request_is_plain():
     async with Server(HEAD + b"content-length: 6\r\n\r\nabc", b"def") as server:
-        assert await ask(HttpClient("p"), server.url) == b"abcdef"
+        assert await ask_once(server.url) == b"abcdef"
     head = server.requests[0].lower()
     assert head.startswith(b"post /x http/1.1\r\n")
     assert b"accept-encoding: identity" in head
@@ -89,19 +97,20 @@ async def test_a_server_that_drops_the_socket_after_an_answer_does_not_spoil_the
     async with Server(HEAD + b"content-length: 3\r\n\r\nabc") as server:
         client = HttpClient("p")
         assert [await ask(client, server.url) for _ in range(3)] == [b"abc"] * 3
+        await client.aclose()
     assert server.connections == 3
 
 
 async def test_an_answer_without_length_that_breaks_off_is_an_interruption():
     async with Server(HEAD + b"transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n") as server:
         with pytest.raises(StreamInterruptedError, match="broke in the middle"):
-            await ask(HttpClient("p"), server.url)
+            await ask_once(server.url)
 
 
 async def test_silence_before_the_answer_is_given_up():
     async with Server(hold=True) as server:
         with pytest.raises(NetworkError, match="no answer for 1 s") as caught:
-            await ask(HttpClient("p", idle=0.4), server.url)
+            await ask_once(server.url, idle=0.4)
         await asyncio.wait_for(server.hung_up.wait(), 1)
     assert caught.value.retryable
     assert not isinstance(caught.value, StreamInterruptedError)
@@ -110,7 +119,7 @@ async def test_silence_before_the_answer_is_given_up():
 async def test_silence_in_the_middle_is_an_interruption_and_closes_the_connection():
     async with Server(HEAD + b"transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n", hold=True) as server:
         with pytest.raises(StreamInterruptedError, match="nothing came for 1 s"):
-            await ask(HttpClient("p", idle=0.4), server.url)
+            await ask_once(server.url, idle=0.4)
         await asyncio.wait_for(server.hung_up.wait(), 1)
 
 
@@ -139,7 +148,7 @@ async def test_the_connection_closes_at_once_when_nobody_reads(how):
 
 async def test_cancelled_while_waiting_for_the_first_byte():
     async with Server(hold=True) as server:
-        task = asyncio.create_task(ask(HttpClient("p"), server.url))
+        task = asyncio.create_task(ask_once(server.url))
         while not server.requests:
             await asyncio.sleep(0.01)
         task.cancel()
@@ -152,14 +161,14 @@ async def test_nobody_there():
     async with Server() as server:
         url = server.url
     with pytest.raises(NetworkError, match=r"p: 127\.0\.0\.1 cannot be reached \(ConnectError\)") as caught:
-        await ask(HttpClient("p"), url)
+        await ask_once(url)
     assert "base URL" in caught.value.hint
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://x/y", "http://", "http://[bad/"])
 async def test_an_address_that_is_none(url):
     with pytest.raises((ConfigurationError, NetworkError)) as caught:
-        await ask(HttpClient("p"), url)
+        await ask_once(url)
     assert caught.value.hint
 
 
@@ -167,7 +176,7 @@ async def test_an_address_that_is_none(url):
 async def test_a_key_that_cannot_be_sent_is_not_repeated(key):
     async with Server() as server:
         with pytest.raises(AuthError, match="holds characters that no key has") as caught:
-            await ask(HttpClient("p"), server.url, key=key)
+            await ask_once(server.url, key=key)
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
 
@@ -208,7 +217,7 @@ async def test_an_endless_refusal_is_read_only_so_far():
 async def test_a_refusal_that_breaks_off_is_still_one():
     async with Server(b"HTTP/1.1 429 Slow\r\ncontent-length: 99\r\n\r\nslow d") as server:
         with pytest.raises(RateLimitError, match=r"slow d \(the rest of the refusal was lost\)"):
-            await ask(HttpClient("p"), server.url)
+            await ask_once(server.url)
 
 
 async def test_an_answer_in_one_piece_has_a_limit(monkeypatch):
@@ -230,7 +239,13 @@ async def test_closing_twice_and_asking_again_is_harmless():
 async def test_one_client_serves_several_event_loops():
     async with Server(HEAD + b"content-length: 3\r\n\r\nabc") as server:
         client = HttpClient("p")
-        answers = [await asyncio.to_thread(lambda: asyncio.run(ask(client, server.url))) for _ in range(2)]
+
+        async def once():
+            answer = await ask(client, server.url)
+            await client.aclose()
+            return answer
+
+        answers = [await asyncio.to_thread(lambda: asyncio.run(once())) for _ in range(2)]
     assert answers == [b"abc", b"abc"]
 
 
