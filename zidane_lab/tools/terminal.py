@@ -21,7 +21,7 @@ def settled(text: str) -> str:
     movements other than that are dropped together with colours.
     """
     if "\x1b" in text:
-        text = _ANSI.sub("", text)
+        text = _ANSI.sub("", text).replace("\x1b", "")  # what is left of torn sequences goes too
     if "\r" not in text and "\b" not in text:
         return text
     return "\n".join(_line(line) for line in text.split("\n"))
