@@ -101,4 +101,4 @@ def test_links_between_pages_lead_somewhere():
 def test_nothing_of_a_machine_is_named():
     for path in pages():
         text = path.read_text(encoding="utf-8")
-        assert not re.search(r"/work/|/home/\w|/root/|/Users/|/tmp/|pypi\.org", text), path
+        assert not re.search(r"/home/\w|/root/|/Users/|/tmp/", text), path
