@@ -177,3 +177,14 @@ class TestFind:
     def test_anything_else_finds_nothing_and_names_the_newest(self, two, prefix):
         with pytest.raises(SessionError, match="The newest: 20260131-150000-bbbbbb"):
             find_session(two, prefix)
+
+
+def test_a_pipe_named_like_a_session_is_passed_over(tmp_path):
+    import os
+
+    from zidane_lab.session.layout import mint_session_id
+
+    os.mkfifo(tmp_path / f"{mint_session_id()}.jsonl")
+    skipped = []
+    assert list_sessions(tmp_path, on_skip=lambda path, why: skipped.append(why)) == []
+    assert "no ordinary file" in skipped[0]

@@ -50,7 +50,8 @@ class HttpReply:
     @property
     def is_event_stream(self) -> bool:
         """Whether the body is to be read as Server-Sent Events, which some servers do not announce."""
-        return not _media_type(self._response).startswith("application/json")
+        kind = _media_type(self._response)
+        return not (kind.startswith("application/") and kind.endswith(("json", "+json")))
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives.

@@ -98,6 +98,8 @@ def find_session(folder: Path, id_prefix: str) -> Path:
 
 def _glance(path: Path) -> SessionInfo:
     paths = paths_of(path)
+    if not path.is_file():
+        raise SessionError(f"{path} is no ordinary file.", hint="Remove it from the sessions folder.")
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         head = file.read(_WINDOW)
