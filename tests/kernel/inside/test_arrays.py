@@ -250,5 +250,5 @@ def test_a_module_counts_its_parameters_once(torch):
 def test_no_warnings_are_raised():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        describe(np.array([np.nan, np.inf, -np.inf]))
-        describe(np.full(3, np.nan, dtype="f4"))
+        assert "nan" in describe(np.array([np.nan, np.inf, -np.inf]))
+        assert "nan" in describe(np.full(3, np.nan, dtype="f4"))
