@@ -61,7 +61,15 @@ def test_every_event_is_one_json_object(name):
 
 def test_only_questions_can_be_changed():
     mutable = {cls.__name__ for cls in EVENTS.values() if not cls.__dataclass_params__.frozen}
-    assert mutable == {"ContextTransform", "SystemTransform", "ToolGate", "ToolTransform"}
+    assert mutable == {
+        "BudgetReached",
+        "CompactSummarize",
+        "ContextTransform",
+        "SystemTransform",
+        "ToolGate",
+        "ToolTransform",
+        "TurnBoundary",
+    }
     for cls in EVENTS.values():
         assert (cls.__doc__ or "").startswith("Mutable") == (cls.__name__ in mutable)
 

@@ -52,7 +52,7 @@ blocks = st.one_of(
     st.builds(ThinkingBlock, texts, st.none() | texts, st.none() | texts, st.booleans()),
     st.builds(ToolCallBlock, names, names, objects, st.none() | texts),
     st.builds(ToolResultBlock, names, st.lists(parts, max_size=3).map(tuple), st.booleans(), objects),
-    st.builds(CompactSummaryBlock, texts, objects),
+    st.builds(CompactSummaryBlock, texts, st.lists(texts).map(tuple), objects),
     st.builds(CommandBlock, names, texts, texts),
     st.builds(CustomBlock, names, objects),
 )

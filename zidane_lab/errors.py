@@ -13,9 +13,13 @@ __all__ = [
     "AuthError",
     "BadRequestError",
     "BudgetExceededError",
+    "CompactInvalidInputError",
+    "CompactPromptTooLongError",
+    "CompactionError",
     "ConfigurationError",
     "ContextExceededError",
     "KernelLostError",
+    "LengthResumeExhaustedError",
     "NetworkError",
     "OperationTimeoutError",
     "OverloadedError",
@@ -68,23 +72,93 @@ class ConfigurationError(ZidaneError):
 
 
 class BudgetExceededError(ZidaneError):
-    """A limit on turns or money was reached.
+    """A limit on turns, tokens, money or time was reached.
 
     Parameters
     ----------
     kind
-        Which budget: ``"turns"`` or ``"cost"``.
+        Which budget: ``"turns"``, ``"tokens"``, ``"cost"`` or ``"time"``.
     limit, used
-        The limit and what was used, in the budget's own unit (turns, US dollars).
+        The limit and what was used, in the budget's own unit (turns, tokens, US dollars, seconds).
+    scope
+        Whose budget: this ``"run"``'s, the ``"session"``'s or the ``"notebook"``'s.
     """
 
     code = "budget_exceeded"
     default_hint = "The work so far is kept: raise the limit and prompt again to go on."
 
-    def __init__(self, kind: Literal["turns", "cost"], limit: float, used: float, *, hint: str | None = None) -> None:
-        self.kind, self.limit, self.used = kind, limit, used
-        text = f"{used:g} of {limit:g} turns used." if kind == "turns" else f"${used:.4f} of ${limit:.4f} spent."
-        super().__init__(f"The {kind} budget of this run is used up: {text}", hint=hint)
+    def __init__(
+        self,
+        kind: Literal["turns", "tokens", "cost", "time"],
+        limit: float,
+        used: float,
+        *,
+        scope: Literal["run", "session", "notebook"] = "run",
+        hint: str | None = None,
+    ) -> None:
+        self.kind, self.limit, self.used, self.scope = kind, limit, used, scope
+        text = {
+            "turns": f"{used:g} of {limit:g} turns used.",
+            "tokens": f"{used:,.0f} of {limit:,.0f} tokens used.",
+            "cost": f"${used:.4f} of ${limit:.4f} spent.",
+            "time": f"{used:,.0f} of {limit:,.0f} seconds used.",
+        }[kind]
+        super().__init__(f"The {kind} budget of this {scope} is used up: {text}", hint=hint)
+
+
+class LengthResumeExhaustedError(ZidaneError):
+    """The model kept reaching its output limit without saying or doing anything.
+
+    Parameters
+    ----------
+    consecutive_empty_turns
+        Answers in a row that held neither text nor calls.
+    """
+
+    code = "length_resume_exhausted"
+    default_hint = "It spends its whole output on reasoning: lower the thinking level, or raise the output limit."
+
+    def __init__(self, consecutive_empty_turns: int, *, hint: str | None = None) -> None:
+        self.consecutive_empty_turns = consecutive_empty_turns
+        super().__init__(
+            f"The model reached its output limit {consecutive_empty_turns} times in a row with nothing to show.",
+            hint=hint,
+        )
+
+
+class CompactionError(ZidaneError):
+    """The conversation could not be compacted."""
+
+    code = "compaction"
+    default_hint = (
+        "Nothing was changed. Try again, name another model for summaries, or start afresh with `%zidane /new`."
+    )
+
+
+class CompactInvalidInputError(CompactionError):
+    """There is nothing to compact in what was asked for."""
+
+    code = "compact_invalid_input"
+    default_hint = "Nothing was changed: choose another scope, or go on and compact later."
+
+
+class CompactPromptTooLongError(CompactionError):
+    """Even a shortened conversation does not fit into the summarising model.
+
+    Parameters
+    ----------
+    ptl_retries
+        How often it had been shortened.
+    """
+
+    code = "compact_prompt_too_long"
+    default_hint = (
+        "Nothing was changed: summarise with a model of a larger window, or start afresh with `%zidane /new`."
+    )
+
+    def __init__(self, message: str, *, ptl_retries: int = 0, hint: str | None = None) -> None:
+        self.ptl_retries = ptl_retries
+        super().__init__(message, hint=hint)
 
 
 class OperationTimeoutError(ZidaneError):

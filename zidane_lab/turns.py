@@ -53,8 +53,10 @@ FORMAT_VERSION: Final = 1
 """Version of the JSON form; written once per file or message by whoever stores turns."""
 
 Role: TypeAlias = Literal["user", "assistant"]
-InjectedReason: TypeAlias = Literal["refusal-retry", "length-resume", "pause-resume", "tool-output-budget"]
-"""Why the loop, not a person at the prompt, added a user turn."""
+InjectedReason: TypeAlias = Literal[
+    "refusal-retry", "length-resume", "pause-resume", "tool-output-budget", "progress-nudge", "validation", "restore"
+]
+"""Why the loop, not a person at the prompt, added a turn; ``restore``: what a compaction put back."""
 
 
 def new_id(prefix: str) -> str:
@@ -218,10 +220,14 @@ class ToolResultBlock:
 
 @dataclass(frozen=True, slots=True)
 class CompactSummaryBlock:
-    """A summary that stands for earlier turns on the wire; the turns themselves stay in the session."""
+    """A summary that stands for earlier turns on the wire; the turns themselves stay in the session.
+
+    ``replaces`` are the ids of the turns it stands for; ``metadata`` tells how it came about (model, scope, sizes).
+    """
 
     kind: ClassVar[str] = "compact-summary"
     text: str
+    replaces: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -281,7 +287,7 @@ class Turn:
     """One message of the conversation.
 
     ``parent_id`` is the turn it follows (``None`` for the first), so a conversation can branch.
-    ``injected`` says the loop added this user turn, and why.
+    ``injected`` says the loop added this turn, and why.
     """
 
     role: Role
@@ -325,7 +331,7 @@ def block_to_json(block: Block) -> dict[str, Any]:
         if isinstance(value, bytes):
             value = base64.b64encode(value).decode("ascii")
         elif isinstance(value, tuple):
-            value = [block_to_json(part) for part in value]
+            value = [part if isinstance(part, str) else block_to_json(part) for part in value]
         elif isinstance(value, Mapping):
             value = dict(value)
         out[spec.name] = value
@@ -363,6 +369,8 @@ def block_from_json(raw: Mapping[str, Any]) -> Block:
                 ) from error
         elif name == "parts":
             value = tuple(block_from_json(part) for part in value)
+        elif name == "replaces":
+            value = tuple(value)
         values[name] = value
     try:
         return cast("Block", cls(**values))

@@ -117,7 +117,7 @@ class TestRoundTrip:
             user(
                 ToolResultBlock("1", (TextBlock("r"), ImageBlock("image/png", PNG)), metadata={"n": {"m": [1.5, None]}})
             ),
-            assistant(CompactSummaryBlock("s", {"replaces": ["a"]}), CustomBlock("pin", {"x": 1})),
+            assistant(CompactSummaryBlock("s", ("a",)), CustomBlock("pin", {"x": 1})),
         ]
         stored = [session.append(turn) for turn in turns]
         again = reopened(session)

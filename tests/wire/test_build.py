@@ -151,7 +151,7 @@ def test_commands_and_custom_blocks_are_not_sent_and_do_not_part_a_call_from_its
 
 
 def test_a_summary_becomes_text():
-    (turn,) = wire_turns((Turn("user", (CompactSummaryBlock("So far: x = 1", {"replaces": ["a"]}),)),))
+    (turn,) = wire_turns((Turn("user", (CompactSummaryBlock("So far: x = 1"),)),))
     assert turn.blocks == (TextBlock("So far: x = 1"),)
 
 

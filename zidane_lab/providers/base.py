@@ -17,6 +17,7 @@ from zidane_lab.events import FinishReason
 from zidane_lab.turns import Turn, Usage
 
 __all__ = [
+    "CacheTtl",
     "Capabilities",
     "Finish",
     "Provider",
@@ -33,6 +34,7 @@ __all__ = [
     "UsageUpdate",
 ]
 
+CacheTtl: TypeAlias = Literal["5m", "1h"]
 ThinkingLevel: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max", "adaptive"]
 
 
@@ -51,6 +53,8 @@ class Request:
 
     ``turns`` must be valid on any wire (see :mod:`zidane_lab.wire`): it starts and ends with a user turn
     and every tool call has its result in the next turn. ``model`` is the provider's own name of it.
+    ``thinking_budget`` is in tokens, for models that take one. ``cache_ttl`` is how long the provider should keep
+    the prompt, where it can be told; ``cache_key`` names the conversation, so that its requests meet the same cache.
     """
 
     model: str
@@ -59,6 +63,9 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     max_tokens: int | None = None
     thinking: ThinkingLevel = "off"
+    thinking_budget: int | None = None
+    cache_ttl: CacheTtl = "5m"
+    cache_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

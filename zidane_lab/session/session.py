@@ -24,6 +24,7 @@ from zidane_lab.session.state import RunRecord, SessionState, TitleSource, activ
 from zidane_lab.session.store import FileStore, MemoryStore, Store, read_file
 from zidane_lab.turns import Turn, Usage, turn_to_json
 from zidane_lab.wire.pairing import TOOL_USE_INTERRUPTED, missing_results, remint_duplicate_calls
+from zidane_lab.wire.state import COMPACT_UNDO, ELIDE, WireState, wire_state
 from zidane_lab.wire.tail import TailState, open_calls, tail_state
 
 __all__ = ["Session"]
@@ -69,6 +70,7 @@ class Session:
         self._held: list[Entry] = []
         self._begun = bool(contents.entries)
         self._turns: tuple[Turn, ...] | None = None
+        self._wire_state: WireState | None = None
 
     # --- constructors -----------------------------------------------------------------------------
 
@@ -257,6 +259,14 @@ class Session:
         with self._guard:
             return tuple(data for name, data in self._state.custom if name == kind)
 
+    @property
+    def wire_state(self) -> WireState:
+        """What has been decided about how the turns are sent; the same object until something is decided."""
+        with self._guard:
+            if self._wire_state is None:
+                self._wire_state = wire_state(self._state.custom)
+            return self._wire_state
+
     # --- changes ----------------------------------------------------------------------------------
 
     def append(self, turn: Turn) -> Turn:
@@ -372,6 +382,8 @@ class Session:
         """Keep something that is not part of the conversation (evidence, an extension's state)."""
         with self._guard:
             self._add("custom", {"kind": kind, "data": dict(data)})
+            if kind in (COMPACT_UNDO, ELIDE):
+                self._wire_state = None
 
     def move_to(self, turn_id: str | None) -> None:
         """Go on after an earlier turn, on whatever branch (``None``: from nothing); no turn is lost.

@@ -275,6 +275,10 @@ def _is_sound_block(block: Block) -> bool:
     cls = type(block)
     if cls is ToolResultBlock and not all(map(_is_sound_block, cast("ToolResultBlock", block).parts)):
         return False
+    if cls is CompactSummaryBlock and not all(
+        isinstance(each, str) for each in cast("CompactSummaryBlock", block).replaces
+    ):
+        return False
     texts, mapping = _TEXTS.get(cls, ("media_type",)), _MAPPINGS.get(cls)
     return all(isinstance(getattr(block, name), str) for name in texts) and (
         mapping is None or isinstance(getattr(block, mapping), Mapping)
