@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from zidane_lab.agent.hooks import Handler, HookBus, Uninstall
 from zidane_lab.events import (
@@ -28,6 +28,7 @@ from zidane_lab.events import (
 )
 from zidane_lab.notebook import bundles
 from zidane_lab.notebook.bundles import ToolCard
+from zidane_lab.notebook.context_notices import ContextNotices
 from zidane_lab.notebook.publish import Publisher
 from zidane_lab.notebook.textflow import TextFlow
 from zidane_lab.tools.run_python import NOTABLE_BYTES
@@ -75,6 +76,9 @@ class CellRenderer:
     clock
         Monotonic seconds.
     """
+
+    _live: ClassVar[bool] = True
+    """Whether what is under way is drawn and updated."""
 
     def __init__(
         self,
@@ -132,6 +136,7 @@ class CellRenderer:
             (ToolBefore, self._count),
             (SessionRepaired, self._repaired),
             (HookFailed, self._failed),
+            *ContextNotices(self._to, live=self._live, before=self._close, clock=self._clock).subscriptions(),
             (AgentDone, self._done),
         )
 

@@ -21,6 +21,8 @@ __all__ = ["StaticRenderer"]
 class StaticRenderer(CellRenderer):
     """A cell renderer that draws each thing once."""
 
+    _live = False
+
     def _text(self, event: StreamText) -> None:
         self._open(self._name(event))
         self._flow.feed(event.text)

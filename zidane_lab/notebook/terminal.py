@@ -47,6 +47,12 @@ class TerminalPublisher:
         self.stream.flush()
 
 
+class _Notices(CellRenderer):
+    """The cell renderer's notices, each drawn once: what is printed cannot be updated."""
+
+    _live = False
+
+
 class TerminalRenderer:
     """Prints text deltas at once and each call when it starts and when it ends badly."""
 
@@ -54,7 +60,7 @@ class TerminalRenderer:
         self._to = publisher
         self._open = False
         # The notices and the usage line are the cell renderer's own.
-        self._notices = CellRenderer(publisher, window=window)
+        self._notices = _Notices(publisher, window=window)
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe."""
