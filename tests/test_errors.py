@@ -7,7 +7,19 @@ import inspect
 import pytest
 
 from zidane_lab import errors
-from zidane_lab.errors import BudgetExceededError, ProviderError, RateLimitError, ZidaneError
+from zidane_lab.errors import (
+    AuthError,
+    BadRequestError,
+    BudgetExceededError,
+    ContextExceededError,
+    NetworkError,
+    OverloadedError,
+    ProviderError,
+    QuotaError,
+    RateLimitError,
+    StreamInterruptedError,
+    ZidaneError,
+)
 
 TREE = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubclass(cls, ZidaneError)]
 
@@ -49,3 +61,33 @@ def test_provider_errors_keep_the_facts():
 def test_budgets_are_worded_in_their_own_unit():
     assert "5 of 5 turns" in str(BudgetExceededError("turns", 5, 5))
     assert "$0.0123 of $0.0100" in str(BudgetExceededError("cost", 0.01, 0.0123))
+
+
+def test_a_hint_can_grow_and_the_message_stays():
+    error = RateLimitError("Slow down.", hint="Wait.")
+    error.add_hint("It was tried 4 times.")
+    assert (error.message, error.hint) == ("Slow down.", "Wait. It was tried 4 times.")
+    assert str(error) == "Slow down. Wait. It was tried 4 times."
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable"),
+    [
+        (RateLimitError("x"), True),
+        (RateLimitError("x", retry_after=60), True),
+        (RateLimitError("x", retry_after=60.1), False),
+        (OverloadedError("x", final=True), False),
+        (NetworkError("x"), True),
+        (StreamInterruptedError("x"), True),
+        (QuotaError("x"), False),
+        (QuotaError("x", retry_after=30), True),
+        (QuotaError("x", retry_after=30, final=True), False),
+        (QuotaError("x", retry_after=600), False),
+        (AuthError("x", retry_after=1), False),
+        (BadRequestError("x"), False),
+        (ContextExceededError("x"), False),
+        (ProviderError("x"), False),
+    ],
+)
+def test_which_failures_pass_within_a_minute(error, retryable):
+    assert error.retryable is retryable

@@ -76,7 +76,8 @@ def test_only_questions_can_be_changed():
 
 def test_unset_ids_are_left_out():
     event = ToolGate(Ids("run_1"), "echo", {})
-    assert set(event_to_json(event)) == {"event", "run_id", "depth", "agent_name", "tool", "input", "block", "result"}
+    ids, fields = {"run_id", "depth", "agent_name"}, {"tool", "input", "block", "result", "resumed", "resume_state"}
+    assert set(event_to_json(event)) == {"event", *ids, *fields}
 
 
 def test_results_become_blocks():

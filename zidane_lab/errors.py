@@ -6,7 +6,7 @@ message followed by the hint, so a bare traceback already says how to recover.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 __all__ = [
     "AbortedError",
@@ -55,6 +55,11 @@ class ZidaneError(Exception):
         self.message = message
         self.hint = hint if hint is not None else self.default_hint
         super().__init__(f"{message} {self.hint}".strip())
+
+    def add_hint(self, text: str) -> None:
+        """Add a sentence to the hint; the message stays as it is."""
+        self.hint = f"{self.hint} {text}".strip()
+        self.args = (f"{self.message} {self.hint}".strip(),)
 
 
 class AbortedError(ZidaneError):
@@ -171,6 +176,10 @@ class OperationTimeoutError(ZidaneError):
 # --- providers ------------------------------------------------------------------------------------
 
 
+LONGEST_RETRY_WAIT: Final = 60.0
+"""Seconds; a limit that resets later than this is not waited for."""
+
+
 class ProviderError(ZidaneError):
     """The model's service failed or refused.
 
@@ -182,10 +191,22 @@ class ProviderError(ZidaneError):
         HTTP status, if there was one.
     retry_after
         Seconds the service asked to wait, if it said so.
+    resets_at
+        When that wait is over, in seconds since 1970.
+    product
+        What people call the service: ``Claude``, ``OpenAI``, ``Gemini``…
+    native_code
+        The service's own code or type of the failure, for programs.
+    said
+        The service's own words.
+    final
+        Whether the service itself said that asking again is of no use.
     """
 
     code = "provider"
-    retryable: ClassVar[bool] = False
+    transient: ClassVar[bool] = False
+    """Whether errors of this kind pass by themselves."""
+
     default_hint = "Try again, or pick another model with `--model provider/name`."
 
     def __init__(
@@ -195,10 +216,26 @@ class ProviderError(ZidaneError):
         provider: str = "",
         status: int | None = None,
         retry_after: float | None = None,
+        resets_at: float | None = None,
+        product: str = "",
+        native_code: str | None = None,
+        said: str = "",
+        final: bool = False,
         hint: str | None = None,
     ) -> None:
-        self.provider, self.status, self.retry_after = provider, status, retry_after
+        self.provider, self.status, self.product = provider, status, product
+        self.retry_after, self.resets_at = retry_after, resets_at
+        self.native_code, self.said, self.final = native_code, said, final
         super().__init__(message, hint=hint)
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed within a minute.
+
+        Not when the service said that it will not, or asked for a longer wait; else as the kind of error has it.
+        """
+        soon = self.retry_after is None or self.retry_after <= LONGEST_RETRY_WAIT
+        return self.transient and soon and not self.final
 
 
 class AuthError(ProviderError):
@@ -212,7 +249,7 @@ class RateLimitError(ProviderError):
     """Too many requests for the moment."""
 
     code = "rate_limit"
-    retryable = True
+    transient = True
     default_hint = "Wait a moment and try again."
 
 
@@ -222,12 +259,17 @@ class QuotaError(ProviderError):
     code = "quota"
     default_hint = "Check the account's billing, or pick another model."
 
+    @property
+    def retryable(self) -> bool:
+        """Whether the allowance is renewed within a minute; no waiting refills one that states no reset."""
+        return self.retry_after is not None and self.retry_after <= LONGEST_RETRY_WAIT and not self.final
+
 
 class OverloadedError(ProviderError):
     """The service is up but too busy."""
 
     code = "overloaded"
-    retryable = True
+    transient = True
     default_hint = "Try again shortly, or pick another model."
 
 
@@ -235,7 +277,7 @@ class NetworkError(ProviderError):
     """The service could not be reached, or the connection broke."""
 
     code = "network"
-    retryable = True
+    transient = True
     default_hint = "Check the connection and the base URL, then try again."
 
 

@@ -39,7 +39,7 @@ async def test_a_plain_answer_is_streamed_stored_and_returned():
     assert "".join(event.text for event in seen.of("stream:text")) == "Hello, world."
     names = seen.names()
     assert names[:3] == ["agent:start", "system:transform", "turn:user"]
-    assert names[-3:] == ["stream:end", "turn:after", "agent:done"]
+    assert names[-4:] == ["stream:end", "turn:after", "turn:boundary", "agent:done"]
 
 
 async def test_every_event_of_a_run_carries_its_ids():

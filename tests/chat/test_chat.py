@@ -150,7 +150,7 @@ async def test_every_command_of_the_help_exists_and_is_described(chat):
     reply = await run_command("/help", CommandContext(chat))
     wanted = {
         "help", "model", "models", "usage", "session", "sessions", "resume", "branch", "new", "reset", "stop", "steer",
-        "status", "doctor", "config",
+        "status", "doctor", "config", "context",
     }  # fmt: skip
     assert set(COMMANDS) == wanted
     for entry in COMMANDS.values():
@@ -176,12 +176,3 @@ async def test_doctor_lists_what_is_wrong(chat, tmp_path):
     text = (await run_command("/doctor", CommandContext(chat))).text
     assert "yolo" in text
     assert "nosuch" in text
-
-
-async def test_usage_tells_runs_and_a_total(chat, tmp_path):
-    usage = {"input": 10, "output": 5, "cache_read": 90}
-    await ask(chat, "hi", model=script(tmp_path, {"text": "x", "usage": usage}))
-    text = (await run_command("/usage", CommandContext(chat))).text
-    assert "in 100 (cache 90) / 5 out" in text
-    assert "In all: in 100 (cache 90) / 5 out" in text
-    assert "$" not in text

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from zidane_lab.chat.models import choose_model
-from zidane_lab.chat.settings import KEYS, Settings, home, load_settings, save_setting
+from zidane_lab.chat.settings import KEYS, Settings, home, load_settings, save_setting, shown
 from zidane_lab.errors import ConfigurationError
 
 
@@ -48,6 +48,21 @@ def test_the_environment_beats_the_file_and_both_are_named(env, tmp_path):
         ('{"model": ""}', "expected a text"),
         ('{"colour": "red"}', "no setting 'colour'"),
         ('{"drawing": "fast"}', "auto, live, static"),
+        ('{"max_tokens": "many"}', "whole number of tokens"),
+        ('{"max_minutes": 0}', "number above 0"),
+        ('{"session_max_cost": -1}', "number above 0"),
+        ('{"notebook_max_tokens": 0.5}', "whole number of tokens"),
+        ('{"auto_compact": 1}', "on, off or a share"),
+        ('{"auto_compact": "85"}', "on, off or a share"),
+        ('{"compact_model": 3}', "expected a text"),
+        ('{"cache_ttl": "2h"}', "5m, 1h"),
+        ('{"persist_threshold": -1}', "number above 0"),
+        ('{"fallbacks": 3}', "names with commas"),
+        ('{"fallbacks": ["a", 3]}', "expected a text"),
+        ('{"fallbacks": "a,,b"}', "expected a text"),
+        ('{"thinking": "hard"}', "off, minimal, low"),
+        ('{"max_retries": -1}', "0 to 999"),
+        ('{"max_retries": true}', "0 to 999"),
     ],
 )
 def test_damage_is_reported_and_ignored(env, tmp_path, text, complaint):
@@ -124,3 +139,50 @@ def test_home_is_the_platforms_unless_named(tmp_path):
 def test_the_order_in_which_a_model_is_chosen(explicit, session, setting, keys, expected):
     choice = choose_model(explicit, session, Settings(model=setting), keys)
     assert (choice.name, choice.why) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "stored", "words"),
+    [
+        ("max_tokens", "1.5M", 1_500_000, "1500000"),
+        ("max_tokens", "none", None, "none"),
+        ("max_minutes", "2.5", 2.5, "2.5"),
+        ("session_max_cost", "3", 3.0, "3.0"),
+        ("session_max_tokens", "200k", 200_000, "200000"),
+        ("notebook_max_cost", "none", None, "none"),
+        ("notebook_max_tokens", "2000000", 2_000_000, "2000000"),
+        ("auto_compact", "off", "off", "off"),
+        ("auto_compact", "0.7", 0.7, "0.7"),
+        ("compact_model", "openai/small", "openai/small", "openai/small"),
+        ("compact_model", "none", None, "none"),
+        ("cache_ttl", "1h", "1h", "1h"),
+        ("persist_threshold", "50000", 50_000, "50000"),
+        ("persist_threshold", "none", None, "none"),
+        ("fallbacks", "a/b, c/d,a/b", ("a/b", "c/d"), "a/b, c/d"),
+        ("fallbacks", "none", (), "none"),
+        ("thinking", "high", "high", "high"),
+        ("max_retries", "0", 0, "0"),
+    ],
+)
+def test_what_is_saved_is_loaded_and_shown(env, key, value, stored, words):
+    save_setting(key, value, env)
+    settings = load_settings(env)
+    assert settings.problems == ()
+    assert getattr(settings, key) == stored
+    assert shown(settings, key) == words
+
+
+def test_switches_may_be_written_as_json_writes_them(env, tmp_path):
+    for value, meant in ((True, "on"), (False, "off")):
+        write(tmp_path, json.dumps({"auto_compact": value, "fallbacks": ["a/b", " c "]}))
+        settings = load_settings(env)
+        assert (settings.auto_compact, settings.fallbacks, settings.problems) == (meant, ("a/b", "c"), ())
+
+
+def test_every_default_is_shown_in_words():
+    assert {key: shown(Settings(), key) for key in ("max_turns", "max_cost", "fallbacks", "auto_compact")} == {
+        "max_turns": "100",
+        "max_cost": "none",
+        "fallbacks": "none",
+        "auto_compact": "on",
+    }

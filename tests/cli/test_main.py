@@ -66,6 +66,13 @@ def test_options_become_a_request_with_absolute_paths(asked, tmp_path, monkeypat
     assert asked[2].cwd == tmp_path
 
 
+def test_budgets_are_read_as_people_write_them(asked):
+    main(["run", "ask", "--max-cost", "$0.5", "--max-tokens", "200k", "--max-time", "1h30m"])
+    options = asked[0].options
+    assert (options.max_cost, options.budget_tokens, options.budget_seconds) == (0.5, 200_000, 5400)
+    assert options.max_turns is None
+
+
 @pytest.mark.parametrize("arguments", [["-"], []])
 def test_the_prompt_may_come_from_standard_input(asked, monkeypatch, arguments):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Wie groß?\nGenau.\n".encode())))
@@ -92,6 +99,8 @@ def test_a_prompt_that_is_missing_or_empty_is_refused(capsys, monkeypatch):
         ["--max-cost", "-1"],
         ["--max-cost", "nan"],
         ["--max-cost", "inf"],
+        ["--max-tokens", "many"],
+        ["--max-time", "10"],
         ["--kernel", "a", "--existing", "b"],
         ["--no-such-option"],
     ],

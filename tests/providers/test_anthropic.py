@@ -258,6 +258,32 @@ async def test_usage_is_split_and_replaced_by_newer_totals():
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("total", [{}, {"cache_creation_input_tokens": 1000}])
+async def test_tokens_kept_for_an_hour_are_counted_and_have_their_price(total):
+    kept = {"ephemeral_5m_input_tokens": 400, "ephemeral_1h_input_tokens": 600}
+    events = await play(
+        message_start(input_tokens=10, cache_creation=kept, **total),
+        *HELLO[1:],
+        message_delta(output_tokens=40, **total),
+        MESSAGE_STOP,
+    )
+    last = [event.usage for event in events if isinstance(event, UsageUpdate)][-1]
+    assert last.cache_creation == 1000
+    # Sonnet 4.5: $3, $3.75 for five minutes, $6 for an hour and $15 for a million.
+    assert last.cost == pytest.approx((10 * 3 + 400 * 3.75 + 600 * 6 + 40 * 15) / 1e6)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("odd", [None, 7, [], {"ephemeral_1h_input_tokens": -5}, {"ephemeral_1h_input_tokens": "many"}])
+async def test_an_odd_account_of_the_cache_is_passed_over(odd):
+    events = await play(
+        message_start(input_tokens=10, cache_creation=odd, cache_creation_input_tokens=7), *HELLO[1:], MESSAGE_STOP
+    )
+    last = [event.usage for event in events if isinstance(event, UsageUpdate)][-1]
+    assert (last.input, last.cache_creation) == (10, 7)
+
+
+@pytest.mark.asyncio
 async def test_usage_may_arrive_at_the_end_only_and_hold_nulls():
     events = await play(
         message_start(input_tokens=0),

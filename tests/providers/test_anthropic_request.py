@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zidane_lab.providers.anthropic_request import build_request
+from zidane_lab.providers.anthropic_request import RequestEncoder, build_request
 from zidane_lab.providers.base import (
     Request,
     ToolSpec,
@@ -41,17 +41,68 @@ def body_of(*turns, **options):
     return build_request(ask(*turns, **options), producer="anthropic")
 
 
+MARKED = {"type": "ephemeral"}
+TOOLS = tuple(ToolSpec(name, "does it", {"type": "object"}) for name in ("a", "b"))
+
+
+def marks(body):
+    """The breakpoints on each block of each message."""
+    return [[block.get("cache_control") for block in message["content"]] for message in body["messages"]]
+
+
 def test_breakpoints_for_the_cache():
-    tools = tuple(ToolSpec(name, "does it", {"type": "object"}) for name in ("a", "b"))
-    body = body_of(user("one", "two"), assistant("yes"), user("three", "four"), system="Be kind.", tools=tools)
-    marked = {"type": "ephemeral"}
-    assert body["system"] == [{"type": "text", "text": "Be kind.", "cache_control": marked}]
-    assert [tool.get("cache_control") for tool in body["tools"]] == [None, marked]
-    assert [[block.get("cache_control") for block in message["content"]] for message in body["messages"]] == [
-        [None, None],
-        [None],
-        [None, marked],
+    body = body_of(
+        user("zero"), assistant("no"), user("one", "two"), assistant("yes"), user("three", "four"),
+        system="Be kind.", tools=TOOLS,
+    )  # fmt: skip
+    assert body["system"] == [{"type": "text", "text": "Be kind.", "cache_control": MARKED}]
+    assert [tool.get("cache_control") for tool in body["tools"]] == [None, MARKED]
+    assert marks(body) == [[None], [None], [None, MARKED], [None], [None, MARKED]]
+
+
+def test_breakpoints_that_last_an_hour():
+    body = body_of(user("one"), system="Be kind.", tools=TOOLS, cache_ttl="1h")
+    hour = {"type": "ephemeral", "ttl": "1h"}
+    assert body["system"][0]["cache_control"] == body["tools"][-1]["cache_control"] == hour
+    assert marks(body) == [[hour]]
+
+
+def test_a_breakpoint_stands_where_the_request_before_ended_however_much_came_since():
+    """The service looks back 20 blocks from a breakpoint; a large batch of calls adds more."""
+    calls = [ToolCallBlock(f"c{n}", "f") for n in range(30)]
+    before = (user("go"), assistant("first"), user("many, please"))
+    after = (*before, assistant(*calls), user(*(ToolResultBlock(call.id, (TextBlock("x"),)) for call in calls)))
+    ended = len(before) - 1
+    assert marks(body_of(*before))[ended] == [MARKED]
+    assert marks(body_of(*after))[ended] == [MARKED]
+
+
+def test_neighbouring_turns_of_the_user_are_one_message_with_one_breakpoint():
+    body = body_of(
+        user("go"), assistant(ToolCallBlock("c", "f")), user(ToolResultBlock("c", (TextBlock("x"),))), user("and now")
+    )
+    assert marks(body) == [[MARKED], [None], [None, MARKED]]
+
+
+def test_what_changes_from_day_to_day_stands_behind_the_breakpoint():
+    static, dynamic = "You are kind.", "<env>\nDate: today\n</env>"
+    body = body_of(system=f"{static}\n\n{dynamic}", system_boundary=len(static))
+    assert body["system"] == [
+        {"type": "text", "text": static, "cache_control": MARKED},
+        {"type": "text", "text": dynamic},
     ]
+
+
+@pytest.mark.parametrize(("system", "boundary"), [("only this", 0), ("only this", 9), ("only this", 99), ("a\n", 1)])
+def test_half_a_system_prompt_is_one_block(system, boundary):
+    (block,) = body_of(system=system, system_boundary=boundary)["system"]
+    assert block == {"type": "text", "text": system.strip(), "cache_control": MARKED}
+
+
+def test_there_are_never_more_than_four_breakpoints():
+    turns = [turn for n in range(10) for turn in (user(f"q{n}"), assistant(f"a{n}"))]
+    body = body_of(*turns, user("last"), system="a\n\nb", system_boundary=1, tools=TOOLS, thinking="high")
+    assert str(body).count("cache_control") == 4
 
 
 def test_the_next_request_begins_with_the_same_messages():
@@ -204,3 +255,31 @@ def test_a_model_with_a_budget_does_not_think_on_a_call_made_without_thinking():
     assert "thinking" not in body_of(*bare, thinking="high")
     assert "thinking" in body_of(*thought, thinking="high")
     assert "thinking" in body_of(*bare, thinking="high", model="claude-sonnet-5-5")
+
+
+@pytest.mark.parametrize(
+    ("budget", "sent"),
+    [(5000, 5000), (1, 1024), (1024, 1024), (10**6, 20_000 - 1024), (0, None), (-1, None)],
+)
+def test_a_given_budget_stands_instead_of_the_levels(budget, sent):
+    body = body_of(thinking="low", thinking_budget=budget)
+    assert body.get("thinking", {}).get("budget_tokens") == sent
+
+
+def test_models_that_take_an_effort_take_no_budget():
+    body = body_of(model="claude-sonnet-5-5", thinking="high", thinking_budget=5000)
+    assert body["thinking"] == {"type": "adaptive", "display": "summarized"}
+
+
+def test_a_budget_asks_for_no_reasoning_by_itself():
+    assert "thinking" not in body_of(thinking_budget=5000)
+
+
+def test_reasoning_refused_later_is_left_out_of_turns_written_before():
+    turns = (user("hi"), assistant(ThinkingBlock("t", "seal", "anthropic"), "answer"), user("go on"))
+    encoder, request = RequestEncoder("anthropic"), ask(*turns)
+    assert b'"seal"' in encoder.encode(request)
+    assert encoder.new_signatures(request) == {"seal"}
+    encoder.refuse({"seal"})
+    assert b'"seal"' not in encoder.encode(request)
+    assert encoder.new_signatures(request) == set()

@@ -98,6 +98,12 @@ def test_cached_tokens_have_their_own_price():
     assert cost == pytest.approx((100 * 3 + 10 * 15 + 10_000 * 0.3 + 1000 * 3.75) / 1e6)
 
 
+def test_tokens_cached_for_an_hour_cost_twice_the_input():
+    written = Usage(cache_creation=1000)
+    costs = [cost_of("anthropic", "claude-sonnet-4-5", written, hour_writes=hours) for hours in (0, 400, 1000, 5000)]
+    assert costs == pytest.approx([0.00375, 0.00465, 0.006, 0.006])
+
+
 def test_large_prompts_are_priced_by_their_tier():
     small, large = (cost_of("anthropic", "claude-sonnet-4-5", Usage(size, 1)) / size for size in (100_000, 300_000))
     assert large > 1.9 * small

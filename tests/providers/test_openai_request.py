@@ -189,3 +189,29 @@ def test_what_is_empty_or_only_for_people_is_not_sent():
 def test_equal_requests_are_equal_bytes():
     turns = (user("go"), assistant(ToolCallBlock("c:1", "f", {"b": 1, "a": 2})), user(ToolResultBlock("c:1", (PNG,))))
     assert json.dumps(body_of(*turns)) == json.dumps(body_of(*turns))
+
+
+def test_the_conversations_key_goes_to_the_vendor_only():
+    """Servers that do not know the field refuse the request."""
+    assert body_of(base_url=BASE_URL, cache_key="session-1")["prompt_cache_key"] == "session-1"
+    assert "prompt_cache_key" not in body_of(base_url=BASE_URL)
+    for elsewhere in (LOCAL, "https://openrouter.ai/api/v1"):
+        assert "prompt_cache_key" not in body_of(base_url=elsewhere, cache_key="session-1")
+
+
+def test_a_long_key_is_shortened_to_what_the_vendor_accepts_and_stays_its_own():
+    keys = [body_of(base_url=BASE_URL, cache_key="s" * 64 + end)["prompt_cache_key"] for end in ("", "a", "b", "a")]
+    assert keys[0] == "s" * 64
+    assert all(len(key) <= 64 for key in keys)
+    assert keys[1] == keys[3] != keys[2]
+
+
+def test_the_whole_system_prompt_is_one_message_without_a_trace_of_the_boundary():
+    body = body_of(system="static\n\ndynamic", system_boundary=6)
+    assert body["messages"][0] == {"role": "system", "content": "static\n\ndynamic"}
+
+
+def test_neighbouring_turns_of_the_user_join_as_parts_when_there_is_a_picture_among_them():
+    body = body_of(user("one", "two"), user(PNG), user("three"))
+    (message,) = body["messages"]
+    assert [part.get("text", part["type"]) for part in message["content"]] == ["one", "two", "image_url", "three"]

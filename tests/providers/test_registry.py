@@ -67,7 +67,7 @@ def test_built_in_providers(name, kind):
 def test_a_missing_key_is_named(name, env):
     with pytest.raises(AuthError, match=f"{name.upper()}_API_KEY is not set") as caught:
         create_provider(name, env=env)
-    assert "offline" in caught.value.hint
+    assert all(word in caught.value.hint for word in (f"{name.upper()}_API_KEY", "%zidane /doctor", "offline"))
 
 
 @pytest.mark.parametrize(("name", "variable"), [("anthropic", "ANTHROPIC_BASE_URL"), ("openai", "OPENAI_BASE_URL")])
@@ -112,7 +112,10 @@ def test_an_unknown_name_gets_a_suggestion(name, suggestion):
         (KEYS, ("anthropic", "openai")),
         ({"OPENAI_API_KEY": "o"}, ("openai",)),
         ({"OPENAI_BASE_URL": "http://localhost:11434/v1"}, ("openai",)),
-        ({"ANTHROPIC_API_KEY": " ", "ANTHROPIC_BASE_URL": "x"}, ()),
+        ({"ANTHROPIC_BASE_URL": "http://localhost:8080"}, ("anthropic",)),
+        ({"ANTHROPIC_API_KEY": " ", "ANTHROPIC_BASE_URL": "https://gateway.example/anthropic"}, ("anthropic",)),
+        ({"ANTHROPIC_API_KEY": " ", "ANTHROPIC_BASE_URL": " "}, ()),
+        ({"ANTHROPIC_BASE_URL": "https://api.anthropic.com/", "OPENAI_BASE_URL": "https://api.openai.com/v1"}, ()),
     ],
 )
 def test_usable_providers(env, usable):

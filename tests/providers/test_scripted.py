@@ -22,7 +22,7 @@ from zidane_lab.providers.base import (
 )
 from zidane_lab.providers.registry import create_provider, split_model
 from zidane_lab.providers.script_file import read_script
-from zidane_lab.providers.scripted import Script, ScriptedProvider, call, say, think
+from zidane_lab.providers.scripted import Script, ScriptedProvider, call, fail, say, stall, think
 from zidane_lab.turns import ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock, Turn, Usage
 
 pytestmark = pytest.mark.asyncio
@@ -119,6 +119,39 @@ async def test_failures(answer):
     with pytest.raises(OverloadedError, match="busy"):
         await events_of(provider)
     assert (await events_of(provider))[0] == TextDelta("then fine")
+
+
+async def test_failing_so_many_times_and_then_answering():
+    provider = ScriptedProvider([*fail(RateLimitError("slow", retry_after=3), "half", times=2), "whole"])
+    for _ in range(2):
+        got = []
+        with pytest.raises(RateLimitError, match="slow") as caught:
+            await drain(provider.stream(ask()), got)
+        assert got == [TextDelta("half")]
+        assert caught.value.retry_after == 3
+    assert await events_of(provider) == [TextDelta("whole"), Finish("stop")]
+
+
+async def test_a_failure_is_a_new_one_each_time():
+    cause = ValueError("why")
+    error = OverloadedError("busy", hint="Wait.")
+    error.__cause__ = cause
+    provider = ScriptedProvider([error], loop=True)
+    for _ in range(3):
+        with pytest.raises(OverloadedError) as caught:
+            await events_of(provider)
+        caught.value.add_hint("Tried.")
+        assert (str(caught.value), caught.value.__cause__) == ("busy Wait. Tried.", cause)
+    assert error.hint == "Wait."
+
+
+async def test_silence_in_the_middle_of_an_answer():
+    provider = ScriptedProvider([["one", stall(0.0), "two"], ["half", stall(60)]])
+    assert await events_of(provider) == [TextDelta("one"), TextDelta("two"), Finish("stop")]
+    got = []
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(drain(provider.stream(ask()), got), 0.1)
+    assert got == [TextDelta("half")]
 
 
 async def test_a_function_answers_the_request():

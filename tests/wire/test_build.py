@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.wire.histories import MOMENT, PLAIN_TURNS, TURNS
 from zidane_lab.errors import ToolPairingError
 from zidane_lab.turns import (
-    AudioBlock,
     CommandBlock,
     CompactSummaryBlock,
     CustomBlock,
-    DocumentBlock,
     ImageBlock,
     TextBlock,
     ThinkingBlock,
@@ -25,7 +23,9 @@ from zidane_lab.turns import (
     VideoBlock,
 )
 from zidane_lab.wire.build import merge_same_role, visible_turns, wire_turns
+from zidane_lab.wire.cutoff import SUMMARY_HEAD
 from zidane_lab.wire.pairing import TOOL_USE_INTERRUPTED, repair_pairing
+from zidane_lab.wire.state import WireState
 from zidane_lab.wire.tail import (
     CONTINUE,
     EARLIER_OMITTED,
@@ -34,28 +34,6 @@ from zidane_lab.wire.tail import (
     ensure_user_tail,
     open_calls,
     tail_state,
-)
-
-IDS = st.sampled_from(["a", "b", "c", "a_r1"])
-TEXTS = st.sampled_from(["", " \n", "hello", "…"])
-PARTS = st.one_of(st.builds(TextBlock, TEXTS), st.builds(ImageBlock, st.just("image/png"), st.just(b"x")))
-BLOCKS = st.one_of(
-    st.builds(TextBlock, TEXTS),
-    st.builds(ThinkingBlock, TEXTS, st.sampled_from([None, "sig"])),
-    st.builds(ToolCallBlock, IDS, st.just("t")),
-    st.builds(ToolResultBlock, IDS, st.lists(PARTS, max_size=2).map(tuple)),
-    st.builds(ImageBlock, st.just("image/png"), st.just(b"x")),
-    st.builds(DocumentBlock, st.just("application/pdf"), st.just(b"x")),
-    st.builds(AudioBlock, st.just("audio/wav"), st.just(b"x")),
-    st.builds(VideoBlock, st.just("video/mp4"), st.just(b"x")),
-    st.builds(CompactSummaryBlock, TEXTS),
-    st.builds(CommandBlock, st.just("help")),
-    st.builds(CustomBlock, st.just("x")),
-)
-ROLES = st.sampled_from(["user", "assistant"])
-MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
-TURNS = st.lists(st.tuples(ROLES, st.lists(BLOCKS, max_size=5).map(tuple)), max_size=9).map(
-    lambda rows: tuple(Turn(role, blocks, id=f"t{n}", created_at=MOMENT) for n, (role, blocks) in enumerate(rows))
 )
 
 USER_KINDS = {"text", "tool_result", "image", "document", "audio", "video"}
@@ -114,21 +92,21 @@ def test_pairing_alone_is_idempotent_and_reports_exactly_when_it_changes(turns):
 
 
 @settings(max_examples=200, deadline=None)
-@given(TURNS)
+@given(PLAIN_TURNS)
 def test_nothing_a_model_may_see_vanishes_but_doubles_orphans_and_blanks(turns):
     """Every text and first call of the history is in the request."""
     out = wire_turns(turns)
     texts = [block.text for turn in out for block in turn.blocks if isinstance(block, TextBlock)]
     for turn in turns:
         for block in turn.blocks:
-            if isinstance(block, (TextBlock, CompactSummaryBlock)) and block.text.strip():
+            if isinstance(block, TextBlock) and block.text.strip():
                 assert block.text in texts
     calls = {each.id for turn in out for each in turn.tool_calls}
     assert calls == {each.id for turn in turns if turn.role == "assistant" for each in turn.tool_calls}
 
 
 @settings(max_examples=200, deadline=None)
-@given(TURNS, TURNS)
+@given(PLAIN_TURNS, PLAIN_TURNS)
 def test_what_was_sent_once_stays_the_same_when_the_session_grows(turns, more):
     """Byte-stable prefix: only the turn that closes a request may become another."""
     more = tuple(Turn(turn.role, turn.blocks, id=f"m{n}", created_at=MOMENT) for n, turn in enumerate(more))
@@ -152,7 +130,7 @@ def test_commands_and_custom_blocks_are_not_sent_and_do_not_part_a_call_from_its
 
 def test_a_summary_becomes_text():
     (turn,) = wire_turns((Turn("user", (CompactSummaryBlock("So far: x = 1"),)),))
-    assert turn.blocks == (TextBlock("So far: x = 1"),)
+    assert turn.blocks == (TextBlock(f"{SUMMARY_HEAD}\n\nSo far: x = 1"),)
 
 
 def test_what_a_role_may_not_carry_becomes_a_text():
@@ -164,6 +142,42 @@ def test_what_a_role_may_not_carry_becomes_a_text():
     )
     assert user.blocks == (TextBlock(TOOL_USE_INTERRUPTED),)
     assert assistant.blocks == (TextBlock("[image]"), TextBlock("[video]"))
+
+
+def test_an_answer_never_ends_in_reasoning():
+    question, thought, word = Turn("user", (TextBlock("q"),)), ThinkingBlock("hm", "sig", "anthropic"), TextBlock("a")
+    turns = (question, Turn("assistant", (thought, word, thought)), question)
+    assert [turn.blocks for turn in wire_turns(turns)] == [question.blocks, (thought, word), question.blocks]
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("web.search", "web_search"), ("", "unnamed_tool"), ("x" * 80, "x" * 64), ("run_python", "run_python")],
+)
+def test_a_name_no_service_would_take_back_is_spelled_so_that_it_does(name, sent):
+    turns = (
+        Turn("user", (TextBlock("q"),)),
+        Turn("assistant", (ToolCallBlock("1", name),)),
+        Turn("user", (ToolResultBlock("1", (TextBlock("no such tool"),), is_error=True),)),
+    )
+    assert wire_turns(turns)[1].tool_calls[0].name == sent
+
+
+def test_decisions_are_carried_out_before_the_history_is_mended():
+    call, result = ToolCallBlock("1", "t"), ToolResultBlock("1", (TextBlock("long"),), is_error=True, metadata={"a": 1})
+    turns = (
+        Turn("user", (TextBlock("q"),), id="t0"),
+        Turn("assistant", (call,), id="t1"),
+        Turn("user", (result,), id="t2"),
+        Turn("assistant", (ToolCallBlock("2", "t"),), id="t3"),
+        Turn("user", (ToolResultBlock("2", (TextBlock("ok"),)),), id="t4"),
+        Turn("user", (CompactSummaryBlock("So far.", ("t0", "t3", "t4")),), id="m"),
+    )
+    state = WireState({"1": "[left out]"})
+    out = wire_turns(turns, state=state, strict=True)
+    assert [turn.id for turn in out] == ["m-summary", "t1", "t2"]
+    assert out[2].blocks == (ToolResultBlock("1", (TextBlock("[left out]"),), is_error=True, metadata={"a": 1}),)
+    assert wire_turns(turns, state=WireState(undone=frozenset({"m"})), strict=True) == turns[:5]
 
 
 def test_results_come_first_in_their_turn():

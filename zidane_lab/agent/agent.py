@@ -9,54 +9,33 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any
 
-from zidane_lab.agent.assemble import Assembly, assemble
-from zidane_lab.agent.batch import Batch
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.budgets import Spent, spent_in
+from zidane_lab.agent.calling import Caller
+from zidane_lab.agent.context_size import measured_in
 from zidane_lab.agent.hooks import HookBus
+from zidane_lab.agent.inbox import Inbox, Prompt, prompt_blocks, said
+from zidane_lab.agent.kit import Continuity, Kit
+from zidane_lab.agent.ledger import BudgetLedger
+from zidane_lab.agent.loop import Run
 from zidane_lab.agent.partials import PartialTexts, recover
 from zidane_lab.agent.result import RunResult
-from zidane_lab.errors import AbortedError, BudgetExceededError, ConfigurationError, SessionError, ZidaneError
-from zidane_lab.events import (
-    AgentDone,
-    AgentStart,
-    ContextTransform,
-    FinishReason,
-    Ids,
-    RunStatus,
-    SystemTransform,
-    TurnAfter,
-    TurnBefore,
-    UserTurn,
-)
+from zidane_lab.compaction.scope import KEEP_TURNS, Scope, parse_scope
+from zidane_lab.errors import AbortedError, ConfigurationError, SessionError
+from zidane_lab.events import AgentDone, CompactEnd, FinishReason, Ids, RunStatus, SystemTransform
 from zidane_lab.kernel.execution import Executor
-from zidane_lab.providers.base import Provider, Request
+from zidane_lab.providers.base import Provider
+from zidane_lab.providers.targets import ModelTarget
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
-from zidane_lab.turns import Block, TextBlock, ToolCallBlock, ToolResultBlock, Turn, Usage, new_id
-from zidane_lab.wire.build import wire_turns
+from zidane_lab.wire.cutoff import active_markers
+from zidane_lab.wire.state import COMPACT_UNDO
 
 __all__ = ["Agent", "Prompt"]
-
-Prompt: TypeAlias = str | Sequence[Block]
-"""What a person asks: text, or blocks (text, images, documents…)."""
-
-
-def _blocks(prompt: Prompt) -> tuple[Block, ...]:
-    blocks = (TextBlock(prompt),) if isinstance(prompt, str) else tuple(prompt)
-    if not any(not isinstance(block, TextBlock) or block.text.strip() for block in blocks):
-        raise ConfigurationError("The prompt is empty.", hint="Say what you want done.")
-    return blocks
-
-
-def _said(blocks: tuple[Block, ...]) -> str:
-    """Return what the person wrote: the first text; what is attached to it comes after."""
-    return next((block.text for block in blocks if isinstance(block, TextBlock)), "")
 
 
 def _outcome(
@@ -97,6 +76,16 @@ class Agent:
         Limits and policies.
     cwd
         Folder that relative paths start from.
+    fallbacks
+        Models that take over, in order, when the one before has failed for good.
+    summarizer
+        Who writes summaries; the model that answers if left out.
+    promotion
+        A model with a larger window that takes over before anything is summarised.
+    continuity
+        What an earlier agent of the same conversation hands on; a new one if left out.
+    notebook_spent
+        What all sessions of the notebook have spent, for limits on the notebook.
     name, depth
         For events of agents within agents.
 
@@ -117,6 +106,11 @@ class Agent:
         hooks: HookBus | None = None,
         behavior: Behavior | None = None,
         cwd: Path | None = None,
+        fallbacks: Iterable[ModelTarget] = (),
+        summarizer: ModelTarget | None = None,
+        promotion: ModelTarget | None = None,
+        continuity: Continuity | None = None,
+        notebook_spent: Callable[[], Spent] | None = None,
         name: str = "zidane",
         depth: int = 0,
     ) -> None:
@@ -137,11 +131,17 @@ class Agent:
         self.behavior = behavior if behavior is not None else Behavior()
         self.cwd = cwd if cwd is not None else Path.cwd()
         self.name, self.depth = name, depth
+        self.fallbacks = tuple(fallbacks)
+        self.summarizer, self.promotion = summarizer, promotion
+        self.continuity = continuity if continuity is not None else Continuity()
+        if self.continuity.measured is None:
+            self.continuity.measured = measured_in(self.session.turns, self.session.wire_state)
+        self.notebook_spent = notebook_spent
+        self.ledger: BudgetLedger | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._task: asyncio.Task[tuple[RunStatus, FinishReason]] | None = None
-        self._batch: Batch | None = None
-        self._steers: deque[tuple[Block, ...]] = deque()
-        self._follow_ups: deque[tuple[Block, ...]] = deque()
+        self._task: asyncio.Future[Any] | None = None
+        self._run: Run | None = None
+        self._inbox = Inbox()
 
     @property
     def model_name(self) -> str:
@@ -165,7 +165,7 @@ class Agent:
 
     def cancel_tool(self, call_id: str) -> bool:
         """Cancel one call, running or waiting; the rest of its batch goes on. ``False`` when there is none such."""
-        loop, batch = self._loop, self._batch
+        loop, batch = self._loop, self._run.batch if self._run is not None else None
         if loop is None or batch is None or not batch.can_cancel(call_id):
             return False
         loop.call_soon_threadsafe(batch.cancel, call_id)
@@ -181,16 +181,15 @@ class Agent:
         """
         if not self.running:
             raise ConfigurationError("Nothing is running to be steered.", hint="Send it as an ordinary prompt.")
-        self._steers.append(_blocks(prompt))
+        self._inbox.steers.append(prompt_blocks(prompt))
 
     def follow_up(self, prompt: Prompt) -> None:
         """Queue a prompt for when the run would otherwise end; outside a run it waits for the next one."""
-        self._follow_ups.append(_blocks(prompt))
+        self._inbox.follow_ups.append(prompt_blocks(prompt))
 
     def queued(self) -> tuple[str, ...]:
         """The texts that wait, steering messages first."""
-        waiting = (*self._steers, *self._follow_ups)
-        return tuple("\n\n".join(b.text for b in blocks if isinstance(b, TextBlock)) for blocks in waiting)
+        return self._inbox.texts()
 
     async def aclose(self) -> None:
         """Release the provider's connections and the session's lock; the agent may not be used afterwards."""
@@ -207,58 +206,54 @@ class Agent:
         prompt
             Text or blocks.
         behavior
-            Limits of this run; the agent's own if left out.
+            Limits and policies of this run; the agent's own if left out.
 
         Raises
         ------
         BudgetExceededError
-            ``max_turns`` or ``max_cost`` was reached.
+            A limit was reached and nobody extended it.
         ProviderError
-            The model's service failed; the subclass tells the cause.
+            The models' services failed; the subclass tells the cause.
+        LengthResumeExhaustedError
+            The model kept reaching its output limit with nothing to show.
         ConfigurationError
-            A run is already under way, or the prompt is empty.
+            A run is already under way, the prompt is empty, or a limit on money cannot be kept.
 
         Notes
         -----
         An error carries the outcome so far as its ``result`` attribute. Cancelling the awaiting task stops
         the run as :meth:`abort` does and then re-raises.
         """
-        if self.running:
-            raise ConfigurationError("This agent is already running.", hint="Use steer() or follow_up(), or wait.")
-        blocks = _blocks(prompt)
-        limits = behavior if behavior is not None else self.behavior
-        metered = self.provider.capabilities.metered
-        if limits.max_cost is not None and metered and not self.provider.price_known(self.model):
-            raise self._no_price(limits.max_cost)
+        self._must_be_idle()
+        blocks = prompt_blocks(prompt)
+        behavior = behavior if behavior is not None else self.behavior
+        ledger = self._new_ledger(behavior)
         recover(self.session)
-        run_id = self.session.start_run(_said(blocks), model=self.model_name).id
+        run_id = self.session.start_run(said(blocks), model=self.model_name).id
         ids = Ids(run_id, depth=self.depth, agent_name=self.name)
         first, started = len(self.session.turns), time.monotonic()
-        self._loop = asyncio.get_running_loop()
-        task = self._task = asyncio.ensure_future(self._drive(blocks, ids, limits))
-        cancelled = False
+        run = self._run = Run(self._kit(), self._inbox, behavior, ids, ledger=ledger, system=self.system)
+        self.ledger = ledger
+        task = asyncio.ensure_future(run.drive(blocks))
         try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            cancelled = True
-            task.cancel()
-            await asyncio.wait({task})
+            cancelled = await self._wait(task)
         finally:
-            self._task = self._loop = self._batch = None
+            self._run = self.ledger = None
         status, finish, failure = _outcome(task)
         if status == "aborted":
-            self._steers.clear()  # said to a run that is no more
+            self._inbox.steers.clear()  # said to a run that is no more
         turns = self.session.turns[first:]
-        usage = sum((turn.usage for turn in turns if turn.usage), Usage())
+        usage = ledger.spent().usage
         seconds = time.monotonic() - started
-        result = RunResult(run_id, status, finish, self.model_name, turns, usage, seconds, self.session.path)
+        model = run.caller.target.name
+        result = RunResult(run_id, status, finish, model, turns, usage, seconds, self.session.path)
         error = str(failure) if failure is not None else None
         try:
             self.session.end_run(run_id, status, finish=finish, usage=usage, seconds=seconds, error=error)
         except SessionError as trouble:
             failure = failure if failure is not None else trouble
             error = str(failure)
-        answers = sum(turn.role == "assistant" for turn in turns)
+        answers = sum(turn.role == "assistant" and turn.injected is None for turn in turns)
         code = getattr(failure, "code", "internal") if failure is not None else None
         await self.hooks.emit(AgentDone(ids, status, finish, usage, answers, seconds, error, code))
         if cancelled:
@@ -268,108 +263,119 @@ class Agent:
             raise failure
         return result
 
-    async def _drive(self, blocks: tuple[Block, ...], ids: Ids, limits: Behavior) -> tuple[RunStatus, FinishReason]:
-        await self.hooks.emit(AgentStart(ids, _said(blocks), self.model_name))
+    async def compact(self, scope: Scope | str = "tail", *, instructions: str = "") -> CompactEnd:
+        """Summarise part of the conversation now, between runs.
+
+        Parameters
+        ----------
+        scope
+            Which part: ``"tail"`` (all but the last few turns), ``"tail 6"``, ``"full"``, ``"from <turn id>"`` or
+            ``"up_to <turn id>"``.
+        instructions
+            What the summary should pay attention to.
+
+        Returns
+        -------
+        CompactEnd
+            What was done. The turns stay in the session; :meth:`undo_compaction` takes it back.
+
+        Raises
+        ------
+        CompactInvalidInputError
+            There is nothing to summarise, or the scope says no part of this conversation.
+        AbortedError
+            It was stopped; nothing was changed.
+        CompactionError, ProviderError
+            It failed; nothing was changed.
+        ConfigurationError
+            A run is under way.
+        """
+        self._must_be_idle()
+        if isinstance(scope, str):
+            keep = self.behavior.compaction.keep_turns if self.behavior.compaction is not None else KEEP_TURNS
+            scope = parse_scope(scope, keep_turns=keep)
+        last = self.session.runs[-1].id if self.session.runs else ""
+        ids = Ids(last, depth=self.depth, agent_name=self.name)
+        kit = self._kit()
+        caller = Caller(kit, self.behavior, ids, self._new_ledger(self.behavior), self.system)
         system = SystemTransform(ids, self.system)
         await self.hooks.emit(system)
-        await self._say(blocks, ids, "prompt")
-        spent = Usage()
-        index = 0
-        while True:
-            if limits.max_turns is not None and index >= limits.max_turns:
-                raise BudgetExceededError("turns", limits.max_turns, index)
-            turn, finish = await self._turn(system.system, ids, limits, index)
-            index += 1
-            spent = spent + (turn.usage or Usage())
-            calls = turn.tool_calls
-            more = bool(calls or self._steers or self._follow_ups)
-            stop = self._over_budget(limits, spent) if more else None
-            if stop is not None:
-                refusal = (TextBlock(f"Not run: {stop.message}"),)
-                if calls:
-                    refused = tuple(ToolResultBlock(call.id, refusal, is_error=True) for call in calls)
-                    self.session.append(Turn("user", refused, run_id=ids.run_id))
-                raise stop
-            if calls:
-                await self._call(calls, ids, limits)
-            if self._steers:
-                await self._say(self._steers.popleft(), ids, "steer")
-            elif not calls:
-                if not self._follow_ups:
-                    return "completed", finish
-                await self._say(self._follow_ups.popleft(), ids, "follow-up")
+        caller.system = system.system
+        work = caller.room.compact("manual", caller.target, lambda: caller.request(0), scope, instructions=instructions)
+        task = asyncio.ensure_future(work)
+        if await self._wait(task):
+            raise asyncio.CancelledError
+        if task.cancelled():
+            raise AbortedError("The compaction was stopped.")
+        return task.result()
 
-    async def _say(
-        self, blocks: tuple[Block, ...], ids: Ids, how: Literal["prompt", "steer", "follow-up", "injected"]
-    ) -> None:
-        turn = self.session.append(Turn("user", blocks, run_id=ids.run_id))
-        await self.hooks.emit(UserTurn(replace(ids, turn_id=turn.id), turn, how))
+    def undo_compaction(self, turn_id: str | None = None) -> str:
+        """Let a summary no longer stand for the turns it was made of: they are sent again, word for word.
 
-    async def _turn(self, system: str, ids: Ids, limits: Behavior, index: int) -> tuple[Turn, FinishReason]:
-        """Ask the model once and store its turn; after a failure or a stop, store the text that was shown."""
-        turn_id = new_id("turn")
-        ids = replace(ids, turn_id=turn_id)
-        await self.hooks.emit(TurnBefore(ids, index))
-        context = ContextTransform(ids, wire_turns(self.session.turns))
-        await self.hooks.emit(context)
-        request = Request(
-            self.model,
-            system,
-            context.turns,
-            tuple(tool.spec for tool in self.tools.values()),
-            limits.max_tokens,
-            limits.thinking,
-        )
-        assembly = Assembly(self.provider.name)
+        Parameters
+        ----------
+        turn_id
+            The summary's turn; the newest that counts if left out.
+
+        Returns
+        -------
+        str
+            The id of the summary's turn.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no such summary, or a run is under way.
+        """
+        self._must_be_idle()
+        marks = [turn.id for turn in active_markers(self.session.turns, self.session.wire_state.undone)]
+        if not marks or (turn_id is not None and turn_id not in marks):
+            raise ConfigurationError(
+                "There is no compaction to undo." if turn_id is None else f"{turn_id} is no summary that counts now.",
+                hint="A summary that a newer one has taken in counts again once the newer one is undone.",
+            )
+        chosen = turn_id or marks[-1]
+        self.session.record(COMPACT_UNDO, {"turn": chosen})
+        self.continuity.cache.declare("a compaction was undone")
+        self.continuity.measured = self.continuity.compaction = None
+        return chosen
+
+    # --- small things -------------------------------------------------------------------------------
+
+    async def _wait(self, task: asyncio.Future[Any]) -> bool:
+        """Wait for the end of ``task``, which :meth:`abort` may cut short; tell whether the caller was cancelled."""
+        self._loop, self._task = asyncio.get_running_loop(), task
         try:
-            await assemble(self.provider.stream(request), assembly, self.hooks.emit, ids)
-        except BaseException:
-            shown = tuple(block for block in assembly.blocks() if isinstance(block, TextBlock))
-            if shown:
-                self.session.append(self._assistant(turn_id, shown, assembly.usage, ids))
-            raise
-        finish = assembly.finish or "other"
-        turn = self.session.append(self._assistant(turn_id, assembly.blocks(), assembly.usage, ids))
-        await self.hooks.emit(TurnAfter(ids, index, turn, finish))
-        return turn, finish
-
-    async def _call(self, calls: tuple[ToolCallBlock, ...], ids: Ids, limits: Behavior) -> None:
-        """Run a batch and store its results; when stopped, store them all the same."""
-        ids = replace(ids, turn_id=self.session.turns[-1].id)
-        batch = Batch(
-            self.tools,
-            self.hooks,
-            limits,
-            ids,
-            self.cwd,
-            self.executor,
-            self.session,
-            superseded=lambda: bool(self._steers),
-        )
-        self._batch = batch
-        try:
-            results = await batch.run(calls)
-        except BaseException:
-            self.session.append(Turn("user", batch.results_after_stop(calls), run_id=ids.run_id))
-            raise
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.wait({task})
+            return True
         finally:
-            self._batch = None
-        self.session.append(Turn("user", results, run_id=ids.run_id))
-        if batch.abort_requested:
-            raise AbortedError("A tool asked to stop the run.")
+            self._task = self._loop = None
+        return False
 
-    def _assistant(self, turn_id: str, blocks: tuple[Block, ...], usage: Usage | None, ids: Ids) -> Turn:
-        return Turn("assistant", blocks, id=turn_id, run_id=ids.run_id, usage=usage, model=self.model_name)
+    def _must_be_idle(self) -> None:
+        if self.running:
+            raise ConfigurationError("This agent is already running.", hint="Use steer() or follow_up(), or wait.")
 
-    def _no_price(self, limit: float) -> ConfigurationError:
-        return ConfigurationError(
-            f"The price of {self.model_name} is not known, so a limit of ${limit:g} cannot be kept.",
-            hint="Use a limit on turns instead, or a model whose price is known.",
+    def _new_ledger(self, behavior: Behavior) -> BudgetLedger:
+        ledger = BudgetLedger(behavior.limits, session=spent_in(self.session), notebook=self.notebook_spent)
+        ledger.require_price(self.provider, self.model)
+        if self.summarizer is not None:
+            ledger.require_price(self.summarizer.provider, self.summarizer.model)
+        return ledger
+
+    def _kit(self) -> Kit:
+        return Kit(
+            self.session,
+            self.hooks,
+            self.tools,
+            self.executor,
+            self.cwd,
+            (ModelTarget(self.provider, self.model), *self.fallbacks),
+            self.continuity,
+            self.summarizer,
+            self.promotion,
+            self.notebook_spent,
         )
-
-    def _over_budget(self, limits: Behavior, spent: Usage) -> ZidaneError | None:
-        if limits.max_cost is None or not self.provider.capabilities.metered:
-            return None
-        if spent.cost is None:
-            return self._no_price(limits.max_cost)
-        return BudgetExceededError("cost", limits.max_cost, spent.cost) if spent.cost >= limits.max_cost else None

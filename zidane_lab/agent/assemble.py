@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from zidane_lab.agent.live_usage import LiveUsage, Price, running_cost
+from zidane_lab.agent.retry import shows_answer
 from zidane_lab.errors import StreamInterruptedError
 from zidane_lab.events import Event, FinishReason, Ids, StreamEnd, StreamProgress, StreamText, StreamThinking, ToolInput
 from zidane_lab.providers.base import (
@@ -15,7 +17,6 @@ from zidane_lab.providers.base import (
     TextDelta,
     ThinkingDelta,
     ThinkingEnd,
-    ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
     UsageUpdate,
@@ -30,11 +31,15 @@ PROGRESS_SECONDS: Final = 0.25
 
 @dataclass(slots=True)
 class Assembly:
-    """A turn under construction. ``blocks`` is complete up to the last event seen, also after a failure."""
+    """A turn under construction. ``blocks`` is complete up to the last event seen, also after a failure.
+
+    ``is_shown`` tells whether any of the answer itself, text or a call, has arrived: then it is not asked for again.
+    """
 
     producer: str
     finish: FinishReason | None = None
     usage: Usage | None = None
+    is_shown: bool = False
     _done: list[Block] = field(default_factory=list)
     _text: list[str] = field(default_factory=list)
     _thinking: list[str] = field(default_factory=list)
@@ -46,6 +51,7 @@ class Assembly:
 
     def take(self, event: StreamEvent, ids: Ids) -> Event | None:
         """Add one piece of the stream and return the event that tells subscribers, if there is one to tell."""
+        self.is_shown = self.is_shown or shows_answer(event)
         match event:
             case TextDelta(text) if text:
                 self._close_thinking(None, redacted=False)
@@ -96,8 +102,26 @@ async def assemble(
     assembly: Assembly,
     emit: Callable[[Event], Awaitable[Any]],
     ids: Ids,
+    *,
+    previous: Usage | None = None,
+    price: Price | None = None,
 ) -> None:
     """Read ``stream`` to its end into ``assembly``, telling subscribers as text arrives.
+
+    Parameters
+    ----------
+    stream
+        The provider's answer; closed on return.
+    assembly
+        Where it is put together.
+    emit
+        Tells subscribers.
+    ids
+        Of the turn.
+    previous
+        What the answer before used, for ``stream:progress`` until this prompt is counted.
+    price
+        What a call of this model costs, for the same; without it only what the stream itself tells is told.
 
     Raises
     ------
@@ -107,20 +131,20 @@ async def assemble(
         Whatever the provider raised; ``assembly`` keeps what had arrived.
     """
     started = last = time.monotonic()
-    characters = 0
+    live = LiveUsage()
     try:
         async for event in stream:
             told = assembly.take(event, ids)
             if told is not None:
                 await emit(told)
-            characters += len(event.text) if isinstance(event, (TextDelta, ThinkingDelta, ToolCallDelta)) else 0
+            live = live.after(event)
             moment = time.monotonic()
             if moment - last >= PROGRESS_SECONDS:
                 last = moment
-                await emit(_progress(ids, assembly, characters, moment - started))
+                await emit(_progress(ids, live, moment - started, previous, price))
         if assembly.finish is None:
             raise StreamInterruptedError("The model's answer stopped before its end.")
-        await emit(_progress(ids, assembly, characters, time.monotonic() - started))
+        await emit(_progress(ids, live, time.monotonic() - started, previous, price))
     finally:
         close = getattr(stream, "aclose", None)
         if close is not None:
@@ -128,8 +152,12 @@ async def assemble(
         await emit(StreamEnd(ids, assembly.finish))
 
 
-def _progress(ids: Ids, assembly: Assembly, characters: int, elapsed: float) -> StreamProgress:
-    counted = assembly.usage.output if assembly.usage else 0
-    # One token is about four UTF-16 units; an estimate until the provider's own count arrives.
-    estimate = -(-characters // 4)
-    return StreamProgress(ids, max(counted, estimate), counted < estimate, elapsed)
+def _progress(ids: Ids, live: LiveUsage, elapsed: float, previous: Usage | None, price: Price | None) -> StreamProgress:
+    return StreamProgress(
+        ids,
+        live.output,
+        live.is_estimated,
+        elapsed,
+        live.so_far(previous).context,
+        running_cost(live, previous, price),
+    )

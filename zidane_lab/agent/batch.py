@@ -11,6 +11,7 @@ import asyncio
 import difflib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -37,7 +38,8 @@ def _error(call_id: str, text: str) -> ToolResultBlock:
 class Batch:
     """Runs the calls of one turn.
 
-    ``superseded`` is asked before each call starts; once it says yes, the rest is skipped.
+    ``superseded`` is asked before each call starts; once it says yes, the rest is skipped. ``waiting`` is entered
+    while a call is at the gate, where a person may take their time.
     """
 
     tools: Mapping[str, Tool]
@@ -48,6 +50,7 @@ class Batch:
     executor: Executor | None = None
     outputs: OutputStore | None = None
     superseded: Callable[[], bool] = lambda: False
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     abort_requested: bool = False
     _running: dict[str, asyncio.Task[ToolResultBlock]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
@@ -142,7 +145,8 @@ class Batch:
             return _error(call.id, prepared), "error", call.input
         tool, arguments = prepared
         gate = ToolGate(ids, call.name, arguments)
-        failures = await self.hooks.emit(gate)
+        with self.waiting():
+            failures = await self.hooks.emit(gate)
         if failures and gate.block is None:
             gate.block = f"the permission check itself failed ({failures[0].error}), so the call was refused."
         if gate.block is not None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from zidane_lab.agent.budgets import Budgets
+from zidane_lab.agent.resume import ResumePolicy
+from zidane_lab.agent.retry import RetryPolicy
+from zidane_lab.agent.thinking_decay import ThinkingDecay
+from zidane_lab.compaction.config import AutoCompact
 from zidane_lab.errors import ConfigurationError
-from zidane_lab.providers.base import ThinkingLevel
+from zidane_lab.providers.base import CacheTtl, ThinkingLevel
 
 __all__ = ["Behavior"]
 
@@ -21,27 +26,59 @@ class Behavior:
         Most model calls in one run; ``None`` for no limit.
     max_cost
         Most US dollars in one run; needs a model whose price is known.
+    budgets
+        Further limits: on tokens and time, and on what the session and the notebook may spend.
     max_tokens
         Most tokens of one answer; ``None`` leaves it to the provider.
     thinking
         How much the model may reason before it answers.
+    thinking_budget
+        Tokens it may reason with, for models that take a number; ``None`` leaves it to the level.
+    thinking_decay
+        How that number falls from one answer of a run to the next.
+    compaction
+        When the conversation is summarised by itself, and how; ``None`` for never by itself.
+    retry
+        How calls that fail in passing are made again.
+    resume
+        How a run goes on after an answer that ended abnormally.
+    cache_ttl
+        How long providers that can be told should keep the prompt.
     tool_execution
         ``"parallel"`` lets neighbouring shared calls of a batch overlap; ``"sequential"`` never.
     cascade_tools
         Tools whose failure cancels the calls of the same batch that come after or beside it.
+    strict_pairing
+        Whether calls and results that do not match end the run instead of being mended.
     """
 
     max_turns: int | None = 100
     max_cost: float | None = None
+    budgets: Budgets = field(default=Budgets())
     max_tokens: int | None = None
     thinking: ThinkingLevel = "off"
+    thinking_budget: int | None = None
+    thinking_decay: ThinkingDecay | None = None
+    compaction: AutoCompact | None = field(default=AutoCompact())
+    retry: RetryPolicy = field(default=RetryPolicy())
+    resume: ResumePolicy = field(default=ResumePolicy())
+    cache_ttl: CacheTtl = "5m"
     tool_execution: Literal["parallel", "sequential"] = "parallel"
     cascade_tools: frozenset[str] = frozenset({"shell"})
+    strict_pairing: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("max_turns", "max_tokens"):
+        for name in ("max_turns", "max_tokens", "thinking_budget"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError(f"{name} is {value}.", hint="Give a whole number of at least 1, or None.")
         if self.max_cost is not None and not self.max_cost > 0:
             raise ConfigurationError(f"max_cost is {self.max_cost}.", hint="Give an amount above 0 dollars, or None.")
+
+    @property
+    def limits(self) -> Budgets:
+        """All limits: those of ``budgets``, and ``max_turns`` and ``max_cost`` of the run."""
+        budgets = self.budgets
+        if self.max_turns is not None:
+            budgets = budgets.with_limit("turns", "run", self.max_turns)
+        return budgets if self.max_cost is None else budgets.with_limit("cost", "run", self.max_cost)

@@ -6,35 +6,21 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from zidane_lab.chat.commands import COMMANDS, CommandContext, Reply, command
 from zidane_lab.chat.place import find_place
+from zidane_lab.chat.report import table
 from zidane_lab.chat.settings import KEYS, home, load_settings, save_setting
+from zidane_lab.chat.usage_report import usage_words
 from zidane_lab.errors import ConfigurationError, ZidaneError
 from zidane_lab.providers.catalog import model_info
 from zidane_lab.providers.registry import create_provider, known_providers, split_model, usable_providers
 from zidane_lab.session.listing import list_sessions
-from zidane_lab.turns import Usage
+from zidane_lab.session.usage_stats import context_now
+from zidane_lab.turns import Turn
 
-__all__: list[str] = []
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a Markdown table; cells are escaped."""
-
-    def line(cells: Iterable[object]) -> str:
-        return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
-
-    head = list(head)
-    return "\n".join([line(head), line("---" for _ in head), *(line(row) for row in rows)])
-
-
-def usage_words(usage: Usage) -> str:
-    """Word a token count: ``in 1,234 (cache 1,000) / 56 out``, the cost only when it is known."""
-    cache = f" (cache {usage.cache_read:,})" if usage.cache_read else ""
-    cost = f" · ${usage.cost:.4f}" if usage.cost else ""
-    return f"in {usage.context:,}{cache} / {usage.output:,} out{cost}"
+__all__ = ["table"]
 
 
 @command("help", "/help", "this list")
@@ -59,9 +45,19 @@ async def _model(context: CommandContext, arguments: str) -> Reply:
         kind, model = split_model(arguments)
         provider = create_provider(kind, env=chat.env)
         chat.session.set_model(f"{kind}/{model}" if model else kind)
-        return Reply(f"This session now uses **{provider.name}/{model or provider.default_model}**.")
+        name = f"{provider.name}/{model or provider.default_model}"
+        return Reply(f"This session now uses **{name}**.{_reread(chat.session.turns, name)}")
     choice = chat.choose_model()
     return Reply(f"**{choice.name}** ({choice.why}). Pick another with `%zidane /model provider/name`.")
+
+
+def _reread(turns: Sequence[Turn], name: str) -> str:
+    """Say what a change of model costs: a provider's cache of the prompt serves the model it was made for."""
+    last = next((turn.model for turn in reversed(turns) if turn.role == "assistant" and turn.usage), None)
+    tokens = context_now(turns)
+    if last is None or last == name or not tokens:
+        return ""
+    return f" The next request reads about {tokens:,} tokens anew: what is cached of them is for the model before."
 
 
 @command("models", "/models", "the providers, whether they can be used, and their default models")
@@ -83,25 +79,6 @@ async def _models(context: CommandContext, _arguments: str) -> Reply:
         "Any model of a provider can be named: `provider/model`. `openai/…` speaks Chat Completions to whatever "
         "`OPENAI_BASE_URL` points at (Ollama, vLLM, llama.cpp, OpenRouter…)."
     )
-
-
-@command("usage", "/usage", "tokens and money of this session, run by run")
-async def _usage(context: CommandContext, _arguments: str) -> Reply:
-    session = context.chat.session
-    if not session.runs:
-        return Reply("Nothing has been asked in this session yet.")
-    rows = [
-        (
-            run.id,
-            run.model,
-            run.status,
-            usage_words(run.usage or Usage()),
-            f"{run.seconds or 0:.1f} s",
-        )
-        for run in session.runs
-    ]
-    total = usage_words(session.usage)
-    return Reply(f"{table(('run', 'model', 'ended', 'tokens', 'time'), rows)}\n\nIn all: {total}")
 
 
 @command("session", "/session [NOTEBOOK.ipynb]", "this session: where it is kept; or say which notebook this is")
@@ -250,3 +227,6 @@ async def _config(context: CommandContext, arguments: str) -> Reply:
     rows = [(f"`{key}`", getattr(settings, key) or "none", settings.sources.get(key, "")) for key in KEYS]
     problems = "".join(f"\n- {each}" for each in settings.problems)
     return Reply(f"{stored}{table(('setting', 'value', 'from'), rows)}{chr(10) + problems if problems else ''}")
+
+
+import zidane_lab.chat.usage_commands  # noqa: E402, F401 - registers its commands after those above

@@ -24,10 +24,14 @@ class CommandContext:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What to show: Markdown, and whether to repaint the conversation below it."""
+    """What to show: Markdown, and whether to repaint the conversation below it.
+
+    ``html`` is the same, drawn richer and without scripts, for pages that show HTML; foreign text in it is escaped.
+    """
 
     text: str
     repaint: bool = False
+    html: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,15 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
+from zidane_lab.chat.amounts import read_amount
 from zidane_lab.errors import ConfigurationError
+from zidane_lab.events import BudgetKind
+from zidane_lab.providers.base import CacheTtl, ThinkingLevel
+from zidane_lab.session.persisted import DEFAULT_THRESHOLD
 
-__all__ = ["DRAWINGS", "INTERACTIONS", "KEYS", "MODES", "Settings", "home", "load_settings", "save_setting"]
+__all__ = ["DRAWINGS", "INTERACTIONS", "KEYS", "MODES", "Settings", "home", "load_settings", "save_setting", "shown"]
 
 MODES: Final = ("ask", "auto", "plan")
 """Approval modes that exist so far."""
@@ -41,7 +45,30 @@ def home(env: Mapping[str, str] | None = None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings in force. ``sources`` says for each where it comes from; ``problems`` what was ignored."""
+    """The settings in force. ``sources`` says for each where it comes from; ``problems`` what was ignored.
+
+    Parameters
+    ----------
+    max_turns, max_cost, max_tokens, max_minutes
+        Budgets of a run: answers, US dollars, tokens in and out of all its calls (not those of one answer), and
+        minutes at work. ``None`` for no limit.
+    session_max_cost, session_max_tokens, notebook_max_cost, notebook_max_tokens
+        The same for all runs of a session, and for all sessions of a notebook.
+    auto_compact
+        ``"on"``, ``"off"``, or the share of the window at which a conversation is summarised by itself.
+    compact_model
+        Who writes the summaries; the model of the conversation if left out.
+    cache_ttl
+        How long providers should keep a prompt, where they can be told.
+    persist_threshold
+        Bytes of a result above which it is kept in a file and only its head is sent; ``None`` sends all.
+    fallbacks
+        Models that take over, in this order, when the one before has failed for good.
+    thinking
+        How much the model may reason before it answers.
+    max_retries
+        How often a call that failed in passing is made again.
+    """
 
     model: str | None = None
     mode: str = "auto"
@@ -50,8 +77,25 @@ class Settings:
     profile: str = "build"
     max_turns: int | None = 100
     max_cost: float | None = None
+    max_tokens: int | None = None
+    max_minutes: float | None = None
+    session_max_cost: float | None = None
+    session_max_tokens: int | None = None
+    notebook_max_cost: float | None = None
+    notebook_max_tokens: int | None = None
+    auto_compact: Literal["on", "off"] | float = "on"
+    compact_model: str | None = None
+    cache_ttl: CacheTtl = "5m"
+    persist_threshold: int | None = DEFAULT_THRESHOLD
+    fallbacks: tuple[str, ...] = ()
+    thinking: ThinkingLevel = "off"
+    max_retries: int = 3
     sources: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+
+
+_NONE: Final = (None, "none", "None", "")
+"""What is written for *no limit* and *no model*."""
 
 
 def _text(value: object) -> str:
@@ -71,7 +115,7 @@ def _one_of(choices: tuple[str, ...]) -> Callable[[object], str]:
 
 def _limit(kind: type[int | float]) -> Callable[[object], int | float | None]:
     def read(value: object) -> int | float | None:
-        if value is None or value in ("none", "None", ""):
+        if value in _NONE:
             return None
         try:
             number = kind(str(value))
@@ -84,6 +128,50 @@ def _limit(kind: type[int | float]) -> Callable[[object], int | float | None]:
     return read
 
 
+def _budget(kind: BudgetKind) -> Callable[[object], float | None]:
+    def read(value: object) -> float | None:
+        return None if value in _NONE else read_amount(kind, str(value))
+
+    return read
+
+
+def _share(value: object) -> Literal["on", "off"] | float:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if value in ("on", "off"):
+        return value
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = 0.0
+    if not 0 < share < 1:
+        raise ValueError("expected on, off or a share of the window between 0 and 1, such as 0.85")
+    return share
+
+
+def _optional(value: object) -> str | None:
+    return None if value in _NONE else _text(value)
+
+
+def _count(value: object) -> int:
+    if value in _NONE:
+        return 0
+    text = str(value)
+    if not text.isascii() or not text.isdecimal() or len(text) > 3:
+        raise ValueError("expected a whole number from 0 to 999")
+    return int(text)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Read a list of names, or a text with commas between them; each counts once."""
+    if value in _NONE:
+        return ()
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)):
+        raise ValueError("expected names with commas between them")  # noqa: TRY004 - readers raise ValueError
+    return tuple(dict.fromkeys(map(_text, names)))
+
+
 KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "model": _text,
     "mode": _one_of(MODES),
@@ -92,6 +180,19 @@ KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "profile": _text,
     "max_turns": _limit(int),
     "max_cost": _limit(float),
+    "max_tokens": _budget("tokens"),
+    "max_minutes": _limit(float),
+    "session_max_cost": _limit(float),
+    "session_max_tokens": _budget("tokens"),
+    "notebook_max_cost": _limit(float),
+    "notebook_max_tokens": _budget("tokens"),
+    "auto_compact": _share,
+    "compact_model": _optional,
+    "cache_ttl": _one_of(get_args(CacheTtl)),
+    "persist_threshold": _limit(int),
+    "fallbacks": _names,
+    "thinking": _one_of(get_args(ThinkingLevel)),
+    "max_retries": _count,
 }
 """Every setting and the function that reads (and checks) its value."""
 
@@ -134,6 +235,14 @@ def _stored(path: Path) -> tuple[dict[str, Any], str | None]:
     except (OSError, ValueError) as error:
         return {}, f"{path}: cannot be read ({error})"
     return (raw, None) if isinstance(raw, dict) else ({}, f"{path}: not a JSON object")
+
+
+def shown(settings: Settings, key: str) -> str:
+    """Return a setting's value as a person writes it; ``none`` where there is none."""
+    value = getattr(settings, key)
+    if isinstance(value, tuple):
+        value = ", ".join(value)
+    return "none" if value in _NONE else str(value)
 
 
 def save_setting(key: str, value: str, env: Mapping[str, str] | None = None) -> Path:

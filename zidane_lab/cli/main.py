@@ -1,14 +1,14 @@
 """``jupyter zidane``: the agent from a command line.
 
 ``jupyter zidane run "prompt"`` answers one prompt and ends with a code for scripts; ``jupyter zidane doctor``
-checks the installation. The exit codes are :data:`zidane_lab.cli.run.EXIT_CODES`; ``--help`` lists them.
+checks the installation, ``jupyter zidane usage`` says what was spent. The exit codes are
+:data:`zidane_lab.cli.run.EXIT_CODES`; ``--help`` lists them.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from zidane_lab import __version__
+from zidane_lab.chat.amounts import LIMIT_NAMES, read_amount
 from zidane_lab.chat.chat import AskOptions, Chat
 from zidane_lab.chat.commands import CommandContext, run_command
 from zidane_lab.chat.place import find_place
 from zidane_lab.cli.output import Pipe
 from zidane_lab.cli.run import EXIT_CODES, RunRequest, run
+from zidane_lab.cli.usage import add_arguments, usage
 from zidane_lab.errors import ZidaneError
+from zidane_lab.events import BudgetKind
 from zidane_lab.kernel.launch import NATIVE, PRIVATE_VARIABLES
 
 __all__ = ["main", "parser"]
@@ -42,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _run_parser(commands.add_parser("run", **_formatted("answer one prompt and end")))
     commands.add_parser("doctor", help="check the installation, the keys and the folders")
+    add_arguments(commands.add_parser("usage", help="tokens and money of the notebooks in a folder, day by day"))
     return root
 
 
@@ -71,21 +75,22 @@ def _run_parser(command: argparse.ArgumentParser) -> None:
     add("--json", dest="as_json", action="store_true", help="write events as JSON lines instead of the report")
     add("--model", metavar="NAME", help="who answers: provider/model, or a provider for its default model")
     add("--profile", metavar="NAME", help="`build` works, `plan` only looks")
-    add("--max-cost", metavar="DOLLARS", type=_above_zero(float), help="stop when the run has cost this much")
-    add("--max-turns", metavar="N", type=_above_zero(int), help="stop after this many answers of the model")
+    add("--max-cost", metavar="DOLLARS", type=_amount("cost"), help="stop when the run has cost this much")
+    add("--max-turns", metavar="N", type=_amount("turns"), help="stop after this many answers of the model")
+    add("--max-tokens", metavar="TOKENS", type=_amount("tokens"), help="stop when so many went in and out of all calls")
+    add("--max-time", metavar="TIME", type=_amount("time"), help="stop after so much work, such as 90s, 10m or 1h30m")
     add("--cwd", metavar="DIR", help="folder to work in (default: that of --output, else the current one)")
     add("--strict", action="store_true", help="end with code 4 when a call was refused")
     add("--quiet", action="store_true", help="no progress on standard error")
 
 
-def _above_zero(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        number = kind(text)
-        if not (number > 0 and math.isfinite(number)):
-            raise ValueError
-        return number
+def _amount(kind: BudgetKind) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            return read_amount(kind, text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} does not fit: {error}") from error
 
-    read.__name__ = "number above 0"  # argparse says "invalid number above 0 value: …"
     return read
 
 
@@ -94,7 +99,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     root = parser()
     options = root.parse_args(arguments)
     try:
-        return _doctor() if options.command == "doctor" else run(_request(options, root))
+        if options.command == "doctor":
+            return _doctor()
+        if options.command == "usage":
+            return _usage(options, root)
+        return run(_request(options, root))
     except KeyboardInterrupt:  # before there was a run to stop
         return 130
 
@@ -109,7 +118,7 @@ def _request(options: argparse.Namespace, root: argparse.ArgumentParser) -> RunR
         root.error(f"--cwd {options.cwd}: there is no such folder")
     return RunRequest(
         prompt=_prompt(options.prompt, root),
-        options=AskOptions(options.model, options.profile, options.max_cost, options.max_turns),
+        options=AskOptions(options.model, options.profile, **_budgets(options)),
         cwd=cwd,
         data=tuple(_path(file) for file in options.data),
         kernel=options.kernel,
@@ -120,6 +129,17 @@ def _request(options: argparse.Namespace, root: argparse.ArgumentParser) -> RunR
         keep_failed=options.keep_failed,
         strict=options.strict,
     )
+
+
+def _budgets(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the limits of the run that are given, by their names in the options of a prompt."""
+    given = {
+        "cost": options.max_cost,
+        "turns": options.max_turns,
+        "tokens": options.max_tokens,
+        "time": options.max_time,
+    }
+    return {LIMIT_NAMES[kind]: given[kind] for kind in LIMIT_NAMES if given[kind] is not None}
 
 
 def _path(text: str) -> Path:
@@ -162,6 +182,13 @@ def _doctor() -> int:
         Pipe(sys.stderr).text(str(error))
         return 2
     return 0
+
+
+def _usage(options: argparse.Namespace, root: argparse.ArgumentParser) -> int:
+    folder = _path(options.folder)
+    if not folder.is_dir():
+        root.error(f"--folder {options.folder}: there is no such folder")
+    return usage(folder, options.days, Pipe(sys.stdout), as_json=options.as_json)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ EXIT_CODES: Final = {
     0: "completed; refused calls are told on standard error and do not fail the run (see --strict)",
     1: "the run failed: the model's service, the session's file or the notebook, or the kernel was lost",
     2: "it could not begin: wrong usage, configuration, a missing key, or data that cannot be loaded",
-    3: "a limit on turns or money was reached",
+    3: "a limit on turns, tokens, money or time was reached",
     4: "with --strict: completed, but a call was refused",
     130: "interrupted (SIGINT); a run that is stopped by another signal ends with 128 + its number, so 143 for SIGTERM",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from zidane_lab.events.ids import Ids
@@ -27,6 +27,10 @@ class ToolGate:
 
     A handler may set ``block`` (a reason), ``result`` (answer without running) or rewrite ``input``. A handler
     that raises blocks the call: the gate fails closed.
+
+    ``resumed``: the call passed the gate in a process that died; handlers restore instead of asking again. Their
+    ``result`` is ignored then, and ``block`` too unless the call really runs again. ``resume_state`` is what handlers
+    keep with the call for that, JSON under names of their own: written on a live call, read back on a resumed one.
     """
 
     name: ClassVar[str] = "tool:gate"
@@ -35,6 +39,8 @@ class ToolGate:
     input: dict[str, Any]
     block: str | None = None
     result: ToolResultBlock | None = None
+    resumed: bool = False
+    resume_state: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,23 @@ import difflib
 import keyword
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from zidane_lab.chat.amounts import LIMIT_NAMES, read_amount
 from zidane_lab.chat.chat import AskOptions
 from zidane_lab.errors import ConfigurationError
+from zidane_lab.events import BudgetKind
 
 __all__ = ["MagicOptions", "parse"]
 
 _FLAGS: Final = ("--bg", "--new")
-_VALUES: Final = ("--model", "--profile", "--max-cost", "--max-turns", "--to", "--notebook")
+_BUDGETS: Final[dict[str, BudgetKind]] = {
+    "--max-cost": "cost",
+    "--max-turns": "turns",
+    "--max-tokens": "tokens",
+    "--max-time": "time",
+}
+_VALUES: Final = ("--model", "--profile", *_BUDGETS, "--to", "--notebook")
 _WORD: Final = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|\S+)")
 
 
@@ -68,9 +76,8 @@ def parse(line: str) -> tuple[MagicOptions, str]:
         AskOptions(
             model=values.get("--model"),
             profile=values.get("--profile"),
-            max_cost=_dollars(values),
-            max_turns=_turns(values),
             new="--new" in flags,
+            **_budgets(values),
         ),
         to,
         "--bg" in flags,
@@ -79,26 +86,18 @@ def parse(line: str) -> tuple[MagicOptions, str]:
     return options, rest.strip()
 
 
-def _dollars(values: dict[str, str]) -> float | None:
-    text = values.get("--max-cost")
-    if text is None:
-        return None
-    try:
-        amount = float(text.removeprefix("$"))
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < float("inf"):
-        raise ConfigurationError(f"--max-cost {text!r} does not fit.", hint="Give an amount in dollars above 0.")
-    return amount
-
-
-def _turns(values: dict[str, str]) -> int | None:
-    text = values.get("--max-turns")
-    if text is None:
-        return None
-    if not text.isdecimal() or int(text) < 1:
-        raise ConfigurationError(f"--max-turns {text!r} does not fit.", hint="Give a whole number of at least 1.")
-    return int(text)
+def _budgets(values: dict[str, str]) -> dict[str, Any]:
+    """Return the limits of the run that are given, by their names in the options of a prompt."""
+    found: dict[str, Any] = {}
+    for name, kind in _BUDGETS.items():
+        if name in values:
+            try:
+                found[LIMIT_NAMES[kind]] = read_amount(kind, values[name])
+            except ValueError as error:
+                raise ConfigurationError(
+                    f"{name} {values[name]!r} does not fit: {error}.", hint=f"Write {name} AMOUNT before the prompt."
+                ) from error
+    return found
 
 
 def _unknown(name: str) -> ConfigurationError:

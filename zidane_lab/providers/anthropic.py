@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from zidane_lab.errors import BadRequestError
 from zidane_lab.events import FinishReason
-from zidane_lab.providers.anthropic_request import build_request, signatures
+from zidane_lab.providers.anthropic_request import RequestEncoder
 from zidane_lab.providers.base import (
     Capabilities,
     Finish,
@@ -32,7 +32,7 @@ from zidane_lab.providers.exchange import exchange, mapping
 from zidane_lab.providers.failures import classify
 from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
 from zidane_lab.providers.openai_calls import UNNAMED
-from zidane_lab.providers.payload import encode_body, parse_arguments
+from zidane_lab.providers.payload import parse_arguments
 from zidane_lab.turns import MOST_TOKENS, Usage, new_id
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class AnthropicProvider:
         self._key = api_key
         self._base_url = base_url.rstrip("/").removesuffix("/v1")
         self._http = HttpClient(self.name, secrets=(api_key or "",), idle=idle, transport=transport)
-        self._refused: set[str] = set()
+        self._encoder = RequestEncoder(self.name, base_url=self._base_url)
         self.capabilities = Capabilities(thinking=True, metered=not is_local(base_url))
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
@@ -99,10 +99,10 @@ class AnthropicProvider:
                 async for event in events:
                     yield event
         except BadRequestError as error:
-            replayed = signatures(request, self.name) - self._refused
+            replayed = self._encoder.new_signatures(request)
             if not (replayed and _refuses_reasoning(error)):
                 raise
-            self._refused |= replayed
+            self._encoder.refuse(replayed)
         else:
             return
         async with aclosing(self._ask(request)) as events:
@@ -118,17 +118,18 @@ class AnthropicProvider:
         await self._http.aclose()
 
     async def _ask(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
-        body = build_request(request, producer=self.name, base_url=self._base_url, refused=self._refused)
+        content = self._encoder.encode(request)
         headers = {"anthropic-version": API_VERSION}
         if self._key:
             headers["x-api-key"] = self._key
-        reply = self._http.post(
-            f"{self._base_url}/v1/messages", headers=headers, content=encode_body(body, provider=self.name)
-        )
-        async with aclosing(exchange(reply, MessagesDecoder(self.name, secrets=(self._key or "",)))) as events:
+        reply = self._http.post(f"{self._base_url}/v1/messages", headers=headers, content=content)
+        decoder = MessagesDecoder(self.name, secrets=(self._key or "",), base_url=self._base_url)
+        async with aclosing(exchange(reply, decoder)) as events:
             async for event in events:
                 if isinstance(event, UsageUpdate):
-                    cost = cost_of(self.name, request.model, event.usage, base_url=self._base_url)
+                    cost = cost_of(
+                        self.name, request.model, event.usage, base_url=self._base_url, hour_writes=decoder.hour_writes
+                    )
                     yield UsageUpdate(replace(event.usage, cost=cost))
                 else:
                     yield event
@@ -149,13 +150,18 @@ class MessagesDecoder:
         Name of the provider, for messages.
     secrets
         Texts that no message may repeat, should the service quote them.
+    base_url
+        Where the service is, which tells what people call it.
     """
 
-    def __init__(self, provider: str, *, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, provider: str, *, secrets: tuple[str, ...] = (), base_url: str | None = None) -> None:
         self.provider = provider
         self._secrets = secrets
+        self._base_url = base_url
         self.is_complete = False
         self.is_over = False
+        self.hour_writes = 0
+        """Tokens written into the cache for an hour, part of ``cache_creation``; they have a price of their own."""
         self._counts: dict[str, int] = {}
         self._reason: str | None = None
         self._calls = 0
@@ -187,7 +193,9 @@ class MessagesDecoder:
             case "message_stop":
                 self.is_complete = self.is_over = True
             case "error":
-                raise classify(provider=self.provider, status=None, body=payload, secrets=self._secrets)
+                raise classify(
+                    provider=self.provider, status=None, body=payload, secrets=self._secrets, base_url=self._base_url
+                )
             case _:
                 # `ping`, and kinds of event that newer versions add: the service asks clients to ignore them.
                 return
@@ -195,7 +203,9 @@ class MessagesDecoder:
     def feed_whole(self, payload: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """Take an answer that came in one piece, from a server that does not stream."""
         if payload.get("type") == "error" or "error" in payload:
-            raise classify(provider=self.provider, status=None, body=payload, secrets=self._secrets)
+            raise classify(
+                provider=self.provider, status=None, body=payload, secrets=self._secrets, base_url=self._base_url
+            )
         yield from self._usage(mapping(payload.get("usage")))
         content = payload.get("content")
         for block in content if isinstance(content, list) else ():
@@ -266,12 +276,12 @@ class MessagesDecoder:
 
     def _usage(self, raw: Mapping[str, Any]) -> Iterator[StreamEvent]:
         """Update the running totals: each number replaces the one before, a missing one keeps it."""
-        fresh = {
-            name: count for name, count in raw.items() if type(count) is int and 0 <= count <= MOST_TOKENS
-        }  # not bool, which is an int too
+        written = _counts(mapping(raw.get("cache_creation")))  # how long for; the total is told beside it, mostly
+        fresh = ({"cache_creation_input_tokens": sum(written.values())} if written else {}) | _counts(raw)
         if not fresh:
             return
         self._counts |= fresh
+        self.hour_writes = written.get("ephemeral_1h_input_tokens", self.hour_writes)
         yield UsageUpdate(
             Usage(
                 input=self._counts.get("input_tokens", 0),
@@ -280,6 +290,11 @@ class MessagesDecoder:
                 cache_creation=self._counts.get("cache_creation_input_tokens", 0),
             )
         )
+
+
+def _counts(raw: Mapping[str, Any]) -> dict[str, int]:
+    """Return the plausible counts among the values (bool is an int too)."""
+    return {name: count for name, count in raw.items() if type(count) is int and 0 <= count <= MOST_TOKENS}
 
 
 def _text(value: object) -> str | None:

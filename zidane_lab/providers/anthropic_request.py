@@ -1,16 +1,36 @@
 """From a :class:`~zidane_lab.providers.base.Request` to the body of Anthropic's Messages API.
 
-Pure functions: the same request gives the same bytes, so that the provider's prompt cache can hit.
+The same request gives the same bytes, so that the provider's prompt cache can hit. The service reads a request in
+the order tools, system prompt, messages, and keeps what stands before a *breakpoint*, of which it takes four; a
+later request finds it again if one of its own breakpoints stands at that place or at most 20 blocks after it
+(Anthropic, "Prompt caching"). Ours stand behind
+
+1. the last tool,
+2. the part of the system prompt that stays the same from day to day,
+3. the last message but one of the user, where the request before ended: however many calls and results a single
+   step added since, it is found,
+4. the last message of the user, for the request to come.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from zidane_lab.providers.base import Request, ThinkingLevel, ToolSpec
+from zidane_lab.providers.base import CacheTtl, Request, ToolSpec
 from zidane_lab.providers.catalog import claude_version, model_info
-from zidane_lab.providers.payload import IMAGE_TYPES, base64_text, document_text, left_out, visible_text, wire_id
+from zidane_lab.providers.encoded import TurnMemo
+from zidane_lab.providers.payload import (
+    IMAGE_TYPES,
+    base64_text,
+    document_text,
+    encode_body,
+    left_out,
+    visible_text,
+    wire_id,
+)
 from zidane_lab.turns import (
     AudioBlock,
     Block,
@@ -26,7 +46,7 @@ from zidane_lab.turns import (
     VideoBlock,
 )
 
-__all__ = ["DEFAULT_MAX_TOKENS", "build_request", "signatures"]
+__all__ = ["BUDGETS", "DEFAULT_MAX_TOKENS", "RequestEncoder", "build_request", "signatures"]
 
 DEFAULT_MAX_TOKENS: Final = 8192
 """Limit of an answer for models whose own limit is unknown; the service insists on one."""
@@ -34,10 +54,7 @@ DEFAULT_MAX_TOKENS: Final = 8192
 MIN_BUDGET: Final = 1024
 """Least thinking budget the service accepts, in tokens."""
 
-_CACHED: Final[Mapping[str, str]] = {"type": "ephemeral"}
-
-# Thinking budgets, in tokens, for models before 4.6; later ones decide themselves and take an effort instead.
-_BUDGETS: Final[Mapping[str, int]] = {
+BUDGETS: Final[Mapping[str, int]] = {
     "minimal": 1024,
     "low": 4096,
     "medium": 10_000,
@@ -46,6 +63,13 @@ _BUDGETS: Final[Mapping[str, int]] = {
     "max": 48_000,
     "adaptive": 10_000,
 }
+"""Thinking budgets, in tokens, for models before 4.6; later ones decide themselves and take an effort instead."""
+
+_CACHED: Final[Mapping[CacheTtl, Mapping[str, str]]] = {
+    "5m": {"type": "ephemeral"},
+    "1h": {"type": "ephemeral", "ttl": "1h"},
+}
+_OPENING: Final = {role: f'{{"role":"{role}","content":['.encode() for role in ("user", "assistant")}
 
 # Models that think unless told not to, and can be told.
 _THINKS_BY_DEFAULT: Final = frozenset({("opus", (5, 0)), ("haiku", (5, 5))})
@@ -54,32 +78,75 @@ _THINKS_BY_DEFAULT: Final = frozenset({("opus", (5, 0)), ("haiku", (5, 5))})
 def build_request(
     request: Request, *, producer: str, base_url: str | None = None, refused: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the JSON body that asks for a streamed answer.
+    """Return the body that asks for a streamed answer, to look at; see :class:`RequestEncoder`."""
+    body: dict[str, Any] = json.loads(RequestEncoder(producer, base_url=base_url, refused=refused).encode(request))
+    return body
+
+
+class RequestEncoder:
+    """Writes the bodies of requests; a turn that comes again is not written again.
 
     Parameters
     ----------
-    request
-        What to ask; valid on any wire.
     producer
         The provider's name; reasoning is replayed only if it carries this name and a signature.
     base_url
-        Where the request goes, if not to the vendor.
+        Where the requests go, if not to the vendor.
     refused
         Signatures the service has refused before; their reasoning is left out.
     """
-    info = model_info("anthropic", request.model, base_url=base_url)
-    max_tokens = request.max_tokens or info.default_max_tokens or DEFAULT_MAX_TOKENS
-    messages = _messages(request.turns, producer, refused)
-    body: dict[str, Any] = {"model": request.model, "max_tokens": max_tokens, "stream": True}
-    if request.system.strip():
-        body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-        body["tools"][-1]["cache_control"] = _CACHED
-    _mark_last_user(messages)
-    body["messages"] = messages
-    body.update(_thinking(request.model, request.thinking, max_tokens, messages))
-    return body
+
+    def __init__(self, producer: str, *, base_url: str | None = None, refused: Collection[str] = ()) -> None:
+        self._producer, self._base_url = producer, base_url
+        self._refused = frozenset(refused)
+        self._memo = TurnMemo(self._spell)
+
+    def encode(self, request: Request) -> bytes:
+        """Return the JSON body that asks for a streamed answer.
+
+        Raises
+        ------
+        BadRequestError
+            A number in it cannot be written as JSON.
+        """
+        info = model_info("anthropic", request.model, base_url=self._base_url)
+        max_tokens = request.max_tokens or info.default_max_tokens or DEFAULT_MAX_TOKENS
+        cached = _CACHED[request.cache_ttl]
+        spelled = [each for each in self._memo.of(request.turns) if each.content]
+        head: dict[str, Any] = {"model": request.model, "max_tokens": max_tokens, "stream": True}
+        head |= _thinking(request, max_tokens, spelled)
+        if request.tools:
+            head["tools"] = [_tool(tool) for tool in request.tools]
+            head["tools"][-1]["cache_control"] = cached
+        if system := _system(request, cached):
+            head["system"] = system
+        mark = b"," + encode_body({"cache_control": cached}, provider=self._producer)[1:]
+        opening = encode_body(head, provider=self._producer)[:-1]
+        return b"".join((opening, b',"messages":[', *_messages(spelled, mark), b"]}"))
+
+    def new_signatures(self, request: Request) -> set[str]:
+        """Return the signatures of the reasoning that the body of ``request`` replays."""
+        return signatures(request, self._producer) - self._refused
+
+    def refuse(self, refused: Collection[str]) -> None:
+        """Leave the reasoning with these signatures out from now on."""
+        self._refused |= frozenset(refused)
+        self._memo = TurnMemo(self._spell)
+
+    def _spell(self, turn: Turn, _before: Turn | None) -> _Spelled:
+        content = [spelled for block in turn.blocks for spelled in _spell(block, self._producer, self._refused)]
+        content.sort(key=lambda block: block["type"] != "tool_result")
+        text = b",".join(encode_body(block, provider=self._producer) for block in content)
+        return _Spelled(turn.role, text, content[0]["type"] if content else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelled:
+    """A turn's blocks as JSON, separated by commas; empty when a model may see none of them."""
+
+    role: str
+    content: bytes
+    first: str
 
 
 def signatures(request: Request, producer: str) -> set[str]:
@@ -96,22 +163,40 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
+def _system(request: Request, cached: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the system prompt as blocks; what changes from day to day stands behind the breakpoint."""
+    at = len(request.system) if request.system_boundary is None else request.system_boundary
+    parts = [part for part in (request.system[:at], request.system[at:].lstrip("\n")) if part.strip()]
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": part} for part in parts]
+    if blocks:
+        blocks[0]["cache_control"] = cached
+    return blocks
+
+
 # --- messages -------------------------------------------------------------------------------------
 
 
-def _messages(turns: Iterable[Turn], producer: str, refused: Collection[str]) -> list[dict[str, Any]]:
-    """Return the messages: roles alternate, none is empty, results stand before everything else."""
-    messages: list[dict[str, Any]] = []
-    for turn in turns:
-        content = [spelled for block in turn.blocks for spelled in _spell(block, producer, refused)]
-        content.sort(key=lambda block: block["type"] != "tool_result")
-        if not content:
-            continue
-        if messages and messages[-1]["role"] == turn.role:
-            messages[-1]["content"] += content
+def _messages(spelled: Iterable[_Spelled], mark: bytes) -> list[bytes]:
+    """Return the pieces of the messages: roles alternate, and breakpoints follow the last two of the user.
+
+    ``mark`` is what the last block of a message ends with instead of its brace.
+    """
+    pieces: list[bytes] = []
+    ends: list[int] = []  # of each message of the user, where its last piece is
+    role = ""
+    for each in spelled:
+        if each.role == role:
+            pieces.append(b",")
         else:
-            messages.append({"role": turn.role, "content": content})
-    return messages
+            pieces.append(b"]}," + _OPENING[each.role] if role else _OPENING[each.role])
+            role = each.role
+            ends += [0] if role == "user" else []
+        pieces.append(each.content)
+        if role == "user":
+            ends[-1] = len(pieces) - 1
+    for end in ends[-2:]:
+        pieces[end] = pieces[end][:-1] + mark
+    return [*pieces, b"]}"] if pieces else []
 
 
 def _spell(block: Block, producer: str, refused: Collection[str]) -> list[dict[str, Any]]:
@@ -177,24 +262,17 @@ def _base64(media_type: str, data: bytes) -> dict[str, str]:
     return {"type": "base64", "media_type": media_type, "data": base64_text(data)}
 
 
-def _mark_last_user(messages: list[dict[str, Any]]) -> None:
-    """Put a cache breakpoint at the end of the conversation: the next request starts with the same bytes."""
-    for message in reversed(messages):
-        if message["role"] == "user":
-            message["content"][-1]["cache_control"] = _CACHED
-            return
-
-
 # --- thinking -------------------------------------------------------------------------------------
 
 
-def _thinking(model: str, level: ThinkingLevel, max_tokens: int, messages: list[dict[str, Any]]) -> dict[str, Any]:
+def _thinking(request: Request, max_tokens: int, spelled: list[_Spelled]) -> dict[str, Any]:
     """Return the fields that ask for reasoning.
 
     From 4.6 on models decide themselves how long to think and take an effort; the newest refuse a budget and
     being told not to think. Before, they take a budget in tokens; before 3.7 they do not think.
     """
-    family, version = claude_version(model) or ("", (0, 0))
+    level = request.thinking
+    family, version = claude_version(request.model) or ("", (0, 0))
     if level == "off":
         return {"thinking": {"type": "disabled"}} if (family, version) in _THINKS_BY_DEFAULT else {}
     if version >= (4, 6):
@@ -204,13 +282,14 @@ def _thinking(model: str, level: ThinkingLevel, max_tokens: int, messages: list[
         return out
     if family and version < (3, 7):
         return {}
-    budget = min(_BUDGETS[level], max_tokens - MIN_BUDGET)
-    if budget < MIN_BUDGET or _resumes_without_reasoning(messages):
+    wanted = BUDGETS[level] if request.thinking_budget is None else request.thinking_budget
+    budget = min(max(wanted, MIN_BUDGET), max_tokens - MIN_BUDGET)
+    if wanted <= 0 or budget < MIN_BUDGET or _resumes_without_reasoning(spelled):
         return {}
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
-def _effort(level: ThinkingLevel, family: str, version: tuple[int, int]) -> str:
+def _effort(level: str, family: str, version: tuple[int, int]) -> str:
     if level == "minimal":
         return "low"
     if version < (4, 7) and (level == "xhigh" or (level == "max" and family != "opus")):
@@ -218,12 +297,17 @@ def _effort(level: ThinkingLevel, family: str, version: tuple[int, int]) -> str:
     return level
 
 
-def _resumes_without_reasoning(messages: list[dict[str, Any]]) -> bool:
+def _resumes_without_reasoning(spelled: list[_Spelled]) -> bool:
     """Whether the answer goes on from a call made without reasoning.
 
     Models that take a budget then refuse to think: the reasoning before the call would be missing.
     """
-    last = next((message for message in reversed(messages) if message["role"] == "assistant"), None)
-    if last is None or messages[-1]["content"][0]["type"] != "tool_result":
-        return False
-    return last["content"][0]["type"] not in {"thinking", "redacted_thinking"}
+    last = answer = None  # what the last message and the answer before it begin with
+    for each in reversed(spelled):
+        if each.role == "assistant":
+            answer = each.first
+        elif answer is None:
+            last = each.first
+        else:
+            break
+    return last == "tool_result" and answer not in {None, "thinking", "redacted_thinking"}

@@ -55,6 +55,8 @@ class Request:
     and every tool call has its result in the next turn. ``model`` is the provider's own name of it.
     ``thinking_budget`` is in tokens, for models that take one. ``cache_ttl`` is how long the provider should keep
     the prompt, where it can be told; ``cache_key`` names the conversation, so that its requests meet the same cache.
+    ``system_boundary`` is the length of the part of ``system`` that is the same from day to day and place to place;
+    ``None`` when all of it is.
     """
 
     model: str
@@ -66,6 +68,7 @@ class Request:
     thinking_budget: int | None = None
     cache_ttl: CacheTtl = "5m"
     cache_key: str | None = None
+    system_boundary: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

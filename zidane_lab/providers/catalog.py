@@ -110,11 +110,14 @@ def model_info(
     return ModelInfo(window, _max_output(model), input_price, output_price)
 
 
-def cost_of(provider: str, model: str, usage: Usage, *, base_url: str | None = None) -> float | None:
+def cost_of(
+    provider: str, model: str, usage: Usage, *, base_url: str | None = None, hour_writes: int = 0
+) -> float | None:
     """Return what a call cost in US dollars, or ``None`` where no price is known to apply.
 
     A price applies to metered traffic at an endpoint of the data: the vendor's own, or that of a host whose
     prices are known. Proxies, local servers, unknown models and unpriced ones cost an unknown amount.
+    ``hour_writes`` of the tokens written into the cache are kept for an hour, which costs more than five minutes.
     """
     found = _find(provider, model, base_url)
     if found is None or usage.is_empty or None in _prices(found):
@@ -127,6 +130,7 @@ def cost_of(provider: str, model: str, usage: Usage, *, base_url: str | None = N
         output_tokens=usage.output,
         cache_read_tokens=usage.cache_read,
         cache_write_tokens=usage.cache_creation,
+        cache_write_1h_tokens=min(hour_writes, usage.cache_creation) or None,
     )
     total = info.calc_price(counts, owner).total_price
     return float(total) if total > 0 else None

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from typing import Any, Final, Protocol
 
 from zidane_lab.errors import StreamInterruptedError
 from zidane_lab.providers.base import StreamEvent
-from zidane_lab.providers.http import HttpReply
+from zidane_lab.providers.http import MAX_REFUSAL_BYTES, HttpReply
 from zidane_lab.providers.sse import SseParser
 
 __all__ = ["DONE", "Decoder", "exchange", "mapping"]
 
 DRAIN_SECONDS: Final = 0.05
 """How long the end of a complete answer's body is waited for."""
+
+_FRAME: Final = re.compile(rb":|(?:event|id|retry|data)(?::|$)")
+"""How a line of a stream starts: a comment, or a field."""
 
 DONE: Final[Mapping[str, Any]] = {"type": "[DONE]"}
 """The payload that stands for ``[DONE]``, the chat format's last word, which is not JSON."""
@@ -87,14 +91,18 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 async def _stream(reply: HttpReply, decoder: Decoder) -> AsyncGenerator[StreamEvent, None]:
+    unframed = bytearray()
     try:
-        async with aclosing(_payloads(reply, decoder.provider)) as payloads:
+        async with aclosing(_payloads(reply, decoder.provider, unframed)) as payloads:
             async for payload in payloads:
                 for event in decoder.feed(payload):
                     yield event
                 if decoder.is_over:
                     await _drain(payloads)
                     return
+        if unframed.strip():
+            for event in _without_frame(reply, decoder, bytes(unframed)):
+                yield event
     except StreamInterruptedError:
         # A server that drops the connection after its last word has still said it.
         if not decoder.is_complete:
@@ -109,14 +117,42 @@ async def _drain(payloads: AsyncGenerator[Mapping[str, Any], None]) -> None:
                 continue
 
 
-async def _payloads(reply: HttpReply, provider: str) -> AsyncGenerator[Mapping[str, Any], None]:
+async def _payloads(reply: HttpReply, provider: str, unframed: bytearray) -> AsyncGenerator[Mapping[str, Any], None]:
+    """Yield the payloads; leave in ``unframed`` the start of a body that turned out to hold no event at all."""
     parser = SseParser()
+    seen = False
     async with aclosing(reply.chunks()) as chunks:
         async for chunk in chunks:
+            if not seen and len(unframed) <= MAX_REFUSAL_BYTES:
+                unframed += chunk
             for event in parser.feed(chunk):
+                seen = True
+                unframed.clear()
                 yield _payload(event.data, provider)
     for event in parser.close():
+        unframed.clear()
         yield _payload(event.data, provider)
+
+
+def _without_frame(reply: HttpReply, decoder: Decoder, body: bytes) -> Iterator[StreamEvent]:
+    """Read a body that is no stream though it was to be read as one: JSON under another name, or an error's words.
+
+    Raises
+    ------
+    ProviderError
+        The body is an error.
+    """
+    words = b"\n".join(line for line in body.splitlines() if not _FRAME.match(line)).strip()
+    if not words:
+        return
+    try:
+        value = json.loads(words)
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, Mapping):
+        yield from decoder.feed_whole(value)
+    if not decoder.is_complete:
+        raise reply.refusal(words)
 
 
 def _payload(data: str, provider: str) -> Mapping[str, Any]:
@@ -124,6 +160,8 @@ def _payload(data: str, provider: str) -> Mapping[str, Any]:
 
 
 def _parse(data: str | bytes, provider: str) -> Mapping[str, Any]:
+    if not data.strip():
+        raise StreamInterruptedError(f"{provider}: the answer is empty.", provider=provider)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:

@@ -1,22 +1,23 @@
 """From what a service said to the error tree: one classifier for every vendor.
 
 Services agree on little: the same cause arrives with different statuses, bodies and words. :func:`classify`
-looks at all three. Its messages are for people: the service's own sentence, its status and what to do next;
-never a header, never a key.
+looks at all three. Its messages are for people: a limit in the one sentence that all surfaces share
+(:mod:`zidane_lab.providers.limits`), anything else with the service's own sentence and status, and what to do
+next; never a header, never a key.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, TypeAlias
 
 from zidane_lab.errors import (
+    LONGEST_RETRY_WAIT,
     AuthError,
     BadRequestError,
     ContextExceededError,
@@ -26,43 +27,30 @@ from zidane_lab.errors import (
     QuotaError,
     RateLimitError,
 )
+from zidane_lab.providers.limits import OVERLOADED, ProviderLimit, describe_provider_limit, limit_reason, product_name
+from zidane_lab.providers.overflow import CONTEXT_EXCEEDED, is_context_exceeded
+from zidane_lab.providers.signin import sign_in_help
+from zidane_lab.providers.waits import announced_wait, human_seconds, retry_after
 
 __all__ = ["CONTEXT_EXCEEDED", "announced_wait", "classify", "human_seconds", "is_context_exceeded", "retry_after"]
 
 MAX_MESSAGE: Final = 600
 """Characters of a service's own words that are quoted."""
 
-_TOO_LONG: Final = (
-    r"prompt is too long",  # Anthropic
-    r"input length and `?max_tokens`? exceed context limit",  # Anthropic
-    r"request exceeds the maximum (?:size|allowed number of bytes)",  # Anthropic, 413
-    r"maximum context length",  # OpenAI, vLLM, OpenRouter, DeepSeek
-    r"exceeds? (?:(?:the|this|your|its|maximum|model'?s?) )*context (?:window|length|size|limit)",  # OpenAI
-    r"context[ _](?:length|window|size)[ _]exceeded",  # OpenAI's code, LM Studio
-    r"(?:input|output) tokens must be reduced",  # OpenAI: larger than a whole minute's allowance
-    r"reduce the length of the (?:messages|prompt|input)",  # OpenAI, Groq
-    r"exceed_context_size_error|exceeds the available context size",  # llama.cpp
-    r"exceed(?:s|ed)? (?:the )?context window of \d+",  # llama-cpp-python
-    r"longer than the (?:maximum )?(?:model|context) length|max_model_len",  # vLLM
-    r"input length exceeds the context length|exceeds maximum context",  # Ollama
-    r"greater than the context length",  # LM Studio
-    r"input token count.{0,40}exceeds the maximum",  # Gemini
-    r"maximum prompt length is \d+",  # xAI
-    r"input is too long for (?:the )?requested model",  # Bedrock
-    r"exceed(?:s|ed)? (?:the )?model(?:'s)? (?:token|context) (?:limit|window)",  # Moonshot
-    r"context window exceeds limit",  # MiniMax
-    r"too large for model with \d+ maximum context length",  # Mistral
-)
-CONTEXT_EXCEEDED: Final = re.compile("|".join(_TOO_LONG), re.IGNORECASE | re.DOTALL)
-"""Sentences that mean the conversation no longer fits, across vendors."""
-
 _QUOTA: Final = re.compile(
     r"insufficient[_ ](?:quota|credits?|balance|funds)|exceeded your current quota|credit balance is too low"
-    r"|billing[_ ](?:error|hard limit|required)|payment required|out of credits|requires? more credits",
+    r"|billing[_ ](?:error|hard limit|required)|payment required|out of credits|no credits remaining"
+    r"|requires? more credits|extra usage is required|usage[_ ]limit[_ ](?:has been )?reached",
     re.IGNORECASE,
 )
-_OVERLOADED: Final = re.compile(r"overloaded|over capacity|at capacity|temporarily unavailable", re.IGNORECASE)
-_RATE: Final = re.compile(r"rate[_ ]limit|too many requests|RESOURCE_EXHAUSTED", re.IGNORECASE)
+_RATE: Final = re.compile(r"rate[_ -]limit|too many requests|RESOURCE_EXHAUSTED|throttl", re.IGNORECASE)
+_IN_PASSING: Final = re.compile(
+    r"upstream (?:connect|request)|timed? ?out|connection (?:reset|refused|error|lost|closed)|socket hang up"
+    r"|(?:bad gateway|service unavailable|gateway time-?out|internal server error)"
+    r"|(?:retry|try) your request",
+    re.IGNORECASE,
+)
+"""Words of something between us and the model that broke and may work again."""
 
 # The statuses behind the error types that services send inside a stream, where no status can follow.
 _STATUS_OF_TYPE: Final[Mapping[str, int]] = {
@@ -74,6 +62,7 @@ _STATUS_OF_TYPE: Final[Mapping[str, int]] = {
     "request_too_large": 413,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
+    "usage_limit_reached": 429,
     "api_error": 500,
     "server_error": 500,
     "internal_server_error": 500,
@@ -82,16 +71,16 @@ _STATUS_OF_TYPE: Final[Mapping[str, int]] = {
 }
 
 _Cause: TypeAlias = tuple[type[ProviderError], str, str | None]
-_MAY_USE: Final = "Check the key and what it may use, or pick another model."
+_PICK_ANOTHER: Final = "Try again then, or pick another model with `--model provider/name`."
 _BY_STATUS: Final[Mapping[int, _Cause]] = {
-    401: (AuthError, "the key was refused", _MAY_USE),
+    401: (AuthError, "the key was refused", None),
     402: (QuotaError, "the account's allowance is spent", None),
-    403: (AuthError, "access was refused", _MAY_USE),
+    403: (AuthError, "access was refused", None),
     404: (BadRequestError, "not found", "Check the model's name and the base URL."),
     408: (NetworkError, "the service did not answer in time", "Try again in a moment."),
     409: (OverloadedError, "the service was in conflict with itself", None),
     429: (RateLimitError, "too many requests for the moment", None),
-    503: (OverloadedError, "the service is overloaded", None),
+    503: (OverloadedError, "the service is not available for the moment", None),
     504: (NetworkError, "the service did not answer in time", "Try again in a moment."),
     529: (OverloadedError, "the service is overloaded", None),
 }
@@ -101,19 +90,10 @@ _BY_CLASS: Final[Mapping[int, _Cause]] = {
     5: (OverloadedError, "the service failed", None),
 }
 
-_UNITS: Final[Mapping[str, float]] = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_UNIT: Final = r"(?:ms|milliseconds?|msecs?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![A-Za-z])"
-_AMOUNT: Final = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})", re.IGNORECASE)
-_ANNOUNCED: Final = re.compile(
-    r"(?:try again|retry(?:ing)?|retry[-_ ]?delay|resets?|wait)\W{0,4}(?:after|in|for)?\W{0,4}"
-    rf"((?:\d+(?:\.\d+)?\s*(?:{_UNIT})[\s,]*(?:and\s+)?)+)",
-    re.IGNORECASE,
-)
-
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a body says: its sentence, and every type or code it names."""
+    """What a body says: its sentence, and every type or code it names, the outermost first."""
 
     message: str
     codes: tuple[str, ...] = ()
@@ -122,9 +102,10 @@ class _Said:
     def everything(self) -> str:
         return " ".join((self.message, *self.codes))
 
-
-LONGEST_WAIT: Final = 30 * 24 * 3600.0
-"""Seconds; a service that asks for a longer wait has made a mistake."""
+    @property
+    def native_code(self) -> str | None:
+        """The innermost code that is not just a status again."""
+        return next((code for code in reversed(self.codes) if not re.fullmatch(r"[1-5]\d\d", code)), None)
 
 
 def classify(
@@ -134,6 +115,8 @@ def classify(
     headers: Mapping[str, str] | None = None,
     body: bytes | str | Mapping[str, Any] = b"",
     secrets: Iterable[str] = (),
+    base_url: str | None = None,
+    now: float | None = None,
 ) -> ProviderError:
     """Return the error that a refusal means.
 
@@ -142,35 +125,68 @@ def classify(
     provider
         Name of the provider, for the message.
     status
-        HTTP status; ``None`` for an error sent inside a stream, whose type or code is used instead.
+        HTTP status; ``None`` for an error sent inside a stream. Then, and behind a status that says all is well, the
+        error's own type or code is used instead.
     headers, body
-        Of the answer; headers are only searched for a waiting time.
+        Of the answer; headers are only searched for a waiting time and for whether to ask again.
     secrets
         Texts that must not be repeated, should the service quote them.
+    base_url
+        Where the service is, which tells what people call it.
+    now
+        Seconds since 1970; the present moment if left out.
     """
-    said = _read_body(body)
-    status = status if status is not None else _status_of(said)
-    wait = retry_after(headers or {}, said.everything)
+    now = time.time() if now is None else now
+    headers = headers or {}
+    value = _parse(body)
+    said = _read_json(value)
+    if status is None or status // 100 == 2:
+        status = _status_of(said) or status
+    wait = retry_after(headers, said.everything, body=value, now=datetime.fromtimestamp(now, UTC))
     kind, what, hint = _cause(status, said, wait)
-    if wait is not None and kind.retryable:
-        hint = f"Wait {human_seconds(wait)} and try again."
+    if issubclass(kind, AuthError):
+        hint = sign_in_help(provider)
     text = _quote(said.message, secrets)
-    number = f" ({status})" if status is not None else ""
-    message = f"{provider}: {what}{number}: {text}" if text else f"{provider}: {what}{number}."
-    return kind(message, provider=provider, status=status, retry_after=wait, hint=hint)
+    product, resets_at = product_name(provider, base_url), None if wait is None else now + wait
+    reason = limit_reason(kind, status, text)
+    if reason is not None:
+        message = describe_provider_limit(ProviderLimit(reason, product, wait, resets_at), now)
+        hint = _PICK_ANOTHER if wait else hint or kind.default_hint
+        hint = f'{hint} The service said: "{text}"' if text else hint
+    else:
+        number = f" ({status})" if status is not None else ""
+        message = f"{provider}: {what}{number}: {text}" if text else f"{provider}: {what}{number}."
+        if wait and kind.transient:
+            hint = f"Wait {human_seconds(wait)} and try again."
+    return kind(
+        message,
+        provider=provider,
+        status=status,
+        retry_after=wait,
+        resets_at=resets_at,
+        product=product,
+        native_code=said.native_code,
+        said=text,
+        final={name.lower(): content for name, content in headers.items()}.get("x-should-retry") == "false",
+        hint=hint,
+    )
 
 
 def _cause(status: int | None, said: _Said, wait: float | None) -> _Cause:
     """Return the error's class, what happened, and a hint where the class's own is too general."""
     if status not in (401, 402, 403) and is_context_exceeded(status, said.everything):
         return ContextExceededError, "the conversation is too long for the model", None
-    # With an announced wait, words about a quota mean a limit per minute (Gemini's free tier, for one).
-    if "insufficient_quota" in said.codes or (wait is None and _QUOTA.search(said.everything)):
+    # With a short wait, words about a quota mean a limit per minute (Gemini's free tier, for one).
+    is_spent = wait is None or wait > LONGEST_RETRY_WAIT
+    if "insufficient_quota" in said.codes or (is_spent and _QUOTA.search(said.everything)):
         status = 402
-    if status is None and _RATE.search(said.everything):
-        status = 429
-    if status is None and _OVERLOADED.search(said.everything):
-        status = 529
+    if status is None or status // 100 == 2:  # an error in a stream, or behind a status that says all is well
+        if _RATE.search(said.everything):
+            status = 429
+        elif OVERLOADED.search(said.everything):
+            status = 529
+        elif _IN_PASSING.search(said.everything):
+            status = 504
     if status is None:
         return ProviderError, "the service reported an error", None
     if status in _BY_STATUS:
@@ -178,83 +194,18 @@ def _cause(status: int | None, said: _Said, wait: float | None) -> _Cause:
     return _BY_CLASS.get(status // 100, (BadRequestError, "the request was refused", None))
 
 
-def is_context_exceeded(status: int | None, text: str) -> bool:
-    """Tell whether an answer means that the conversation no longer fits."""
-    return status == 413 or CONTEXT_EXCEEDED.search(text) is not None
-
-
-# --- waiting times --------------------------------------------------------------------------------
-
-
-def retry_after(headers: Mapping[str, str], text: str = "", *, now: datetime | None = None) -> float | None:
-    """Return the seconds a service asked to wait: by ``retry-after-ms``, ``retry-after`` or in its own words."""
-    lowered = {name.lower(): value.strip() for name, value in headers.items()}
-    milliseconds = _number(lowered.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = lowered.get("retry-after", "")
-    seconds = _number(value)
-    if seconds is not None:
-        return seconds
-    until = _date(value)
-    if until is not None:
-        # Both dates come from the service, so that our own clock may be wrong.
-        since = _date(lowered.get("date", "")) or now or datetime.now(UTC)
-        return max(0.0, (until - since).total_seconds())
-    return announced_wait(text)
-
-
-def announced_wait(text: str) -> float | None:
-    """Return the seconds that a sentence such as ``try again in 2h30m14s`` asks to wait, all units summed."""
-    found = _ANNOUNCED.search(text)
-    if found is None:
-        return None
-    total = 0.0
-    for amount, unit in _AMOUNT.findall(found[1]):
-        name = unit.lower()
-        total += float(amount) * _UNITS["ms" if name.startswith(("ms", "milli")) else name[0]]
-    return total if math.isfinite(total) else None
-
-
-def human_seconds(seconds: float) -> str:
-    """Return a waiting time for people, in its two largest units: ``45 s``, ``2 min 30 s``, ``3 d 4 h``."""
-    left = max(1, math.ceil(seconds))
-    amounts = []
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s")):
-        amount, left = divmod(left, size)
-        if amount:
-            amounts.append(f"{amount} {unit}")
-    return " ".join(amounts[:2])
-
-
-def _number(value: str) -> float | None:
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if 0 <= number <= LONGEST_WAIT else None
-
-
-def _date(value: str) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
 # --- bodies ---------------------------------------------------------------------------------------
 
 
-def _read_body(body: bytes | str | Mapping[str, Any]) -> _Said:
+def _parse(body: bytes | str | Mapping[str, Any]) -> Any:
+    """Return the JSON of a body, or its words as one text."""
     if isinstance(body, Mapping):
-        return _read_json(body)
+        return body
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     try:
-        value = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
-        return _Said(_plain(text))
-    return _read_json(value)
+        return _plain(text)
 
 
 def _read_json(value: Any, depth: int = 6) -> _Said:
@@ -271,23 +222,18 @@ def _read_json(value: Any, depth: int = 6) -> _Said:
     for name in ("error", "detail", "message", "msg", "errors"):
         if value.get(name):
             said = _read_json(value[name], depth - 1)
-            said = _Said(said.message + _raw_metadata(value), (*codes, *said.codes))
+            said = _Said(said.message + _quoted_by_router(value), (*codes, *said.codes))
             if said.message:
                 return said
             codes = said.codes
     return _Said("", codes)
 
 
-def _raw_metadata(value: Mapping[str, Any]) -> str:
-    """Return what a router (OpenRouter) quotes of the service behind it, and a stated delay (Gemini)."""
+def _quoted_by_router(value: Mapping[str, Any]) -> str:
+    """Return what a router (OpenRouter) quotes of the service behind it."""
     metadata = value.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    out = f" — {_read_body(raw).message}" if isinstance(raw, str) and raw else ""
-    details = value.get("details")
-    for detail in details if isinstance(details, list) else ():
-        if isinstance(detail, Mapping) and isinstance(detail.get("retryDelay"), str):
-            out += f" Retry in {detail['retryDelay']}."
-    return out
+    return f" — {_read_json(_parse(raw)).message}" if isinstance(raw, str) and raw else ""
 
 
 def _plain(text: str) -> str:

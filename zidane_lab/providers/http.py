@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from zidane_lab.errors import AuthError, ConfigurationError, NetworkError, ProviderError, StreamInterruptedError
-from zidane_lab.providers.failures import classify, human_seconds
+from zidane_lab.providers.failures import classify
+from zidane_lab.providers.waits import human_seconds
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["IDLE_SECONDS", "HttpClient", "HttpReply", "is_local"]
+__all__ = ["IDLE_SECONDS", "MAX_REFUSAL_BYTES", "HttpClient", "HttpReply", "is_local"]
 
 CONNECT_SECONDS: Final = 10.0
 WRITE_SECONDS: Final = 30.0
@@ -97,6 +98,10 @@ class HttpReply:
                     hint="This is no model's answer; look at what stands behind the base URL.",
                 )
         return bytes(out)
+
+    def refusal(self, body: bytes) -> ProviderError:
+        """Return the error that ``body`` means, once it has turned out to be no answer after all."""
+        return self._client.refusal(self._response, body)
 
 
 class HttpClient:
@@ -212,6 +217,17 @@ class HttpClient:
                 raise
             return await client.send(request, stream=True)
 
+    def refusal(self, response: httpx.Response, body: bytes) -> ProviderError:
+        """Return the error that an answer means."""
+        return classify(
+            provider=self.provider,
+            status=response.status_code,
+            headers=response.headers,
+            body=body[:MAX_REFUSAL_BYTES],
+            secrets=self._secrets,
+            base_url=str(response.request.url),
+        )
+
     async def _refusal(self, response: httpx.Response) -> ProviderError:
         import httpx
 
@@ -223,13 +239,7 @@ class HttpClient:
                     break
         except (httpx.TransportError, httpx.DecodingError):
             body += b" (the rest of the refusal was lost)"
-        return classify(
-            provider=self.provider,
-            status=response.status_code,
-            headers=response.headers,
-            body=bytes(body[:MAX_REFUSAL_BYTES]),
-            secrets=self._secrets,
-        )
+        return self.refusal(response, bytes(body))
 
     def _open(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()

@@ -28,8 +28,7 @@ from zidane_lab.providers.exchange import DONE, exchange, mapping
 from zidane_lab.providers.failures import classify
 from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
 from zidane_lab.providers.openai_calls import CallAssembler
-from zidane_lab.providers.openai_request import build_request
-from zidane_lab.providers.payload import encode_body
+from zidane_lab.providers.openai_request import RequestEncoder
 from zidane_lab.turns import Usage
 
 if TYPE_CHECKING:
@@ -82,16 +81,17 @@ class OpenAIChatProvider:
         self._base_url = base_url.rstrip("/")
         self._tells_cost = urlsplit(self._base_url).hostname == "openrouter.ai"
         self._http = HttpClient(self.name, secrets=(api_key or "",), idle=idle, transport=transport)
+        self._encoder = RequestEncoder(self.name, base_url=self._base_url)
         self.capabilities = Capabilities(thinking=True, metered=not is_local(base_url))
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
         """Ask and stream the answer; see :class:`~zidane_lab.providers.base.Provider`."""
-        body = build_request(request, base_url=self._base_url)
+        content = self._encoder.encode(request)
         headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
-        reply = self._http.post(
-            f"{self._base_url}/chat/completions", headers=headers, content=encode_body(body, provider=self.name)
+        reply = self._http.post(f"{self._base_url}/chat/completions", headers=headers, content=content)
+        decoder = ChatDecoder(
+            self.name, tells_cost=self._tells_cost, secrets=(self._key or "",), base_url=self._base_url
         )
-        decoder = ChatDecoder(self.name, tells_cost=self._tells_cost, secrets=(self._key or "",))
         async with aclosing(exchange(reply, decoder)) as events:
             async for event in events:
                 if isinstance(event, UsageUpdate) and event.usage.cost is None:
@@ -120,11 +120,16 @@ class ChatDecoder:
         Whether ``usage.cost`` of this service is what the call cost in US dollars.
     secrets
         Texts that no message may repeat, should the service quote them.
+    base_url
+        Where the service is, which tells what people call it.
     """
 
-    def __init__(self, provider: str, *, tells_cost: bool, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, provider: str, *, tells_cost: bool, secrets: tuple[str, ...] = (), base_url: str | None = None
+    ) -> None:
         self.provider = provider
         self._secrets = secrets
+        self._base_url = base_url
         self.is_complete = False
         self.is_over = False
         self._tells_cost = tells_cost
@@ -145,7 +150,9 @@ class ChatDecoder:
             self.is_complete = self.is_over = True
             return
         if payload.get("error") or payload.get("object") == "error":
-            raise classify(provider=self.provider, status=None, body=payload, secrets=self._secrets)
+            raise classify(
+                provider=self.provider, status=None, body=payload, secrets=self._secrets, base_url=self._base_url
+            )
         choice = _first(payload.get("choices"))
         yield from self._delta(mapping(choice.get("delta")))
         if isinstance(choice.get("finish_reason"), str) and choice["finish_reason"]:

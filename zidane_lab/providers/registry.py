@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from zidane_lab.errors import AuthError, ConfigurationError
 from zidane_lab.providers.base import Provider
+from zidane_lab.providers.limits import product_name
+from zidane_lab.providers.signin import KEY_VARIABLES, sign_in_help
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -80,20 +82,24 @@ def known_providers() -> tuple[str, ...]:
 
 
 def usable_providers(env: _Env | None = None) -> tuple[str, ...]:
-    """Return the providers that ``env`` holds a key for (or, for ``openai``, another base URL), best first."""
+    """Return the providers that ``env`` holds a key for, or the base URL of another server, best first."""
     env = os.environ if env is None else env
-    usable = (
-        ("anthropic", bool(env.get("ANTHROPIC_API_KEY", "").strip())),
-        ("openai", bool(env.get("OPENAI_API_KEY", "").strip() or env.get("OPENAI_BASE_URL", "").strip())),
-    )
-    return tuple(name for name, is_usable in usable if is_usable)
+    return tuple(name for name in KEY_VARIABLES if _is_usable(name, env))
+
+
+def _is_usable(name: str, env: _Env) -> bool:
+    if env.get(KEY_VARIABLES[name], "").strip():
+        return True
+    base_url = env.get(KEY_VARIABLES[name].replace("_API_KEY", "_BASE_URL"), "").strip()
+    # The vendor's own address needs a key, also when it is spelled out.
+    return bool(base_url) and product_name(name, base_url) != product_name(name)
 
 
 def _anthropic(env: _Env) -> Provider:
     from zidane_lab.providers.anthropic import BASE_URL, AnthropicProvider
 
     base_url = env.get("ANTHROPIC_BASE_URL", "").strip() or BASE_URL
-    key = _key(env, "anthropic", "ANTHROPIC_API_KEY", needed=base_url.rstrip("/") == BASE_URL)
+    key = _key(env, "anthropic", needed=base_url.rstrip("/") == BASE_URL)
     return AnthropicProvider(key, base_url=base_url)
 
 
@@ -101,7 +107,7 @@ def _openai(env: _Env) -> Provider:
     from zidane_lab.providers.openai_chat import BASE_URL, OpenAIChatProvider
 
     base_url = env.get("OPENAI_BASE_URL", "").strip() or BASE_URL
-    key = _key(env, "openai", "OPENAI_API_KEY", needed=base_url.rstrip("/") == BASE_URL)
+    key = _key(env, "openai", needed=base_url.rstrip("/") == BASE_URL)
     return OpenAIChatProvider(key, base_url=base_url)
 
 
@@ -125,13 +131,14 @@ _BUILT_IN: Final[Mapping[str, Callable[[_Env], Provider]]] = {
 }
 
 
-def _key(env: _Env, provider: str, variable: str, *, needed: bool) -> str | None:
+def _key(env: _Env, provider: str, *, needed: bool) -> str | None:
+    variable = KEY_VARIABLES[provider]
     key = env.get(variable, "").strip()
     if not key and needed:
         raise AuthError(
             f"{variable} is not set, and {provider} needs it.",
             provider=provider,
-            hint=f"Set {variable} in the environment and start the kernel again, or use `--model offline`.",
+            hint=sign_in_help(provider, missing=True),
         )
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise AuthError(

@@ -1,6 +1,6 @@
 """A provider that plays answers written beforehand: for tests, demonstrations and notebooks in CI.
 
-It is a complete provider: it streams in pieces, thinks, calls tools, counts tokens, can be slow, can fail and
+It is a complete provider: it streams in pieces, thinks, calls tools, counts tokens, can be slow or silent, can fail and
 can be cut off. No network, no key, the same answers every time::
 
     provider = ScriptedProvider([
@@ -37,10 +37,18 @@ from zidane_lab.providers.base import (
 from zidane_lab.providers.payload import encode_arguments
 from zidane_lab.turns import Block, TextBlock, ThinkingBlock, ToolCallBlock, Turn, Usage
 
-__all__ = ["Answer", "ScriptedProvider", "Step", "call", "say", "think"]
+__all__ = ["Answer", "ScriptedProvider", "Stall", "Step", "call", "fail", "say", "stall", "think"]
 
-Step: TypeAlias = str | Block | StreamEvent | Exception
-"""A piece of an answer: text, a block to be streamed, a stream event as it is, or a failure at this point."""
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Silence of so many seconds in the middle of an answer."""
+
+    seconds: float
+
+
+Step: TypeAlias = str | Block | StreamEvent | Stall | Exception
+"""A piece of an answer: text, a block to be streamed, a stream event as it is, silence, or a failure at this point."""
 
 Answer: TypeAlias = Step | Turn | Sequence[Step] | Callable[[Request], Any]
 """What one request is answered with; a function gets the request and returns (or awaits) any of the others."""
@@ -64,6 +72,21 @@ def think(text: str) -> ThinkingBlock:
 def call(name: str, /, **arguments: Any) -> ToolCallBlock:
     """Return a piece of an answer that calls the tool ``name``; its id is given when it is played."""
     return ToolCallBlock("", name, arguments)
+
+
+def stall(seconds: float) -> Stall:
+    """Return a piece of an answer that is silence."""
+    return Stall(seconds)
+
+
+def fail(error: Exception, *after: Step, times: int = 1) -> list[Answer]:
+    """Return ``times`` answers that fail with ``error``, each after what else it says.
+
+    Examples
+    --------
+    >>> provider = ScriptedProvider([*fail(OverloadedError("Too busy."), times=2), "The third attempt works."])
+    """
+    return [[*after, error] for _ in range(times)]
 
 
 @dataclass(slots=True)
@@ -200,7 +223,10 @@ class ScriptedProvider:
         is_finished = False
         for index, step in enumerate(steps):
             if isinstance(step, Exception):
-                raise step
+                raise _fresh(step)
+            if isinstance(step, Stall):
+                await asyncio.sleep(step.seconds)
+                continue
             for event in self._events(index, step, script.chunk_size):
                 # Also without delay: it lets the reader be cancelled between two pieces.
                 await asyncio.sleep(script.delay)
@@ -261,6 +287,15 @@ def _steps(answer: Any, usage: Usage | None) -> tuple[Sequence[Step], Usage | No
     if isinstance(answer, Sequence) and not isinstance(answer, str):
         return answer, usage
     return (answer,), usage
+
+
+def _fresh(error: Exception) -> Exception:
+    """Return a copy, since whoever catches an error may add to it, and a script may play it again."""
+    copy = type(error).__new__(type(error))
+    copy.__dict__.update(error.__dict__)
+    copy.args = error.args
+    copy.__cause__ = error.__cause__
+    return copy
 
 
 def _pieces(text: str, size: int) -> Iterator[str]:

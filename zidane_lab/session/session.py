@@ -399,6 +399,19 @@ class Session:
                 raise SessionError(f"There is no turn {turn_id!r} in this session.", hint="Choose one of its turns.")
             self._add("leaf", {"target": target})
 
+    def lighten(self, turns: tuple[Turn, ...]) -> None:
+        """Hold lighter copies of some turns in memory; the file keeps what was said.
+
+        Parameters
+        ----------
+        turns
+            The conversation with those copies in their places, from
+            :func:`~zidane_lab.session.kept_results.release_replaced_turns`.
+        """
+        with self._guard:
+            self._state.lighten(turns)
+            self._turns = None
+
     def save_output(self, name: str, text: str) -> Path | None:
         """Keep a full output in ``outputs/<n>.<name>.txt``; ``None`` where it cannot be kept on disk."""
         with self._guard:

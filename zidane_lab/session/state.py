@@ -162,6 +162,14 @@ class SessionState:
         self.leaf = target
         self._walk()
 
+    def lighten(self, turns: Iterable[Turn]) -> None:
+        """Put other copies of turns in the places of those with the same ids."""
+        copies = {turn.id: turn for turn in turns}
+        for entry_id, node in self._nodes.items():
+            if node.turn is not None and (copy := copies.get(node.turn.id)) is not None and copy is not node.turn:
+                self._nodes[entry_id] = replace(node, turn=copy)
+        self.turns = [copies.get(turn.id, turn) for turn in self.turns]
+
     def _note(self, entry: Entry) -> None:
         """Take in what holds for the whole session, not for one branch."""
         data = entry.data

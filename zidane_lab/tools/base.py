@@ -18,7 +18,7 @@ from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import ToolSpec
 from zidane_lab.turns import ResultPart, TextBlock
 
-__all__ = ["Concurrency", "OutputStore", "Tier", "Tool", "ToolContext", "ToolHandler", "ToolOutput"]
+__all__ = ["Concurrency", "OutputStore", "Tier", "Tool", "ToolContext", "ToolHandler", "ToolOutput", "ToolStateView"]
 
 Concurrency: TypeAlias = Literal["shared", "exclusive"]
 """``shared`` calls of one batch may run at the same time; an ``exclusive`` one runs alone."""
@@ -35,6 +35,26 @@ class OutputStore(Protocol):
         ...
 
 
+class ToolStateView(Protocol):
+    """What a tool remembers from call to call: small JSON values of its own; changes of a failed call are forgotten."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return a copy of the value kept under ``key``."""
+        ...
+
+    def keys(self) -> tuple[str, ...]:
+        """Return the keys in use."""
+        ...
+
+    def set(self, key: str, value: Any) -> None:
+        """Keep a value under ``key``; :class:`~zidane_lab.errors.ToolError` when it cannot be kept."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Forget the value kept under ``key``; there need be none."""
+        ...
+
+
 def _silent(stream: str, text: str) -> None:
     """Drop progress nobody listens to."""
 
@@ -43,7 +63,8 @@ def _silent(stream: str, text: str) -> None:
 class ToolContext:
     """What a running tool may use.
 
-    ``progress(stream, text)`` shows something to the person at once; it never reaches the model.
+    ``progress(stream, text)`` shows something to the person at once; it never reaches the model. ``state`` is what the
+    tool remembers between calls, where the host keeps such a thing.
     """
 
     ids: Ids = field(default_factory=Ids)
@@ -51,6 +72,7 @@ class ToolContext:
     executor: Executor | None = None
     outputs: OutputStore | None = None
     progress: Callable[[str, str], None] = _silent
+    state: ToolStateView | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from zidane_lab.errors import ToolError
+from zidane_lab.session.read_state import read_evidence
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.filetypes import HEAD_BYTES, how_to_load, identify, image_size
 from zidane_lab.tools.images import LONG_SIDE, for_model
@@ -71,18 +72,22 @@ def read_file(
     """
     target, status = existing(path, context.cwd)
     _refuse_special(target, status)
+    offset, limit = max(1, offset), max(1, limit)
+    name = os.path.abspath(target)  # noqa: PTH100 - `..` away, links kept
+    evidence = read_evidence(name, offset, limit, mtime=status.st_mtime, size=status.st_size)
     try:
         with target.open("rb") as handle:
             head = handle.read(HEAD_BYTES)
             kind = identify(head, target)
             if kind is None:
-                text = _text(target, status, head, max(1, offset), max(1, limit))
-                return ToolOutput((TextBlock(text),))
+                text = _text(target, status, head, offset, limit)
+                return ToolOutput((TextBlock(text),), metadata=evidence)
             pixels = image_size(head) if kind.media_type else None
             measures = (f"{pixels[0]} × {pixels[1]} pixels, " if pixels else "") + describe_size(status.st_size)
             if kind.media_type and status.st_size <= MAX_IMAGE_BYTES:
                 note = TextBlock(f"[{target.name}: {kind.name}, {measures}]")
-                return ToolOutput((note, *_image(kind.media_type, head + handle.read(), target.name, pixels)))
+                image = _image(kind.media_type, head + handle.read(), target.name, pixels)
+                return ToolOutput((note, *image), metadata=evidence)
     except OSError as error:
         raise ToolError(f"{target} cannot be read: {error.strerror or error}.", hint="Choose another file.") from error
     raise ToolError(f"{target} is {kind.name} ({measures}).", hint=how_to_load(kind.key, str(target)))

@@ -7,7 +7,9 @@ always gives the same turns, so what a model has seen once is sent again unchang
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import Final
 
 from zidane_lab.turns import (
     AudioBlock,
@@ -24,15 +26,26 @@ from zidane_lab.turns import (
     Turn,
     VideoBlock,
 )
+from zidane_lab.wire.attachments import attachment_text
+from zidane_lab.wire.cutoff import apply_summary_cutoff, summary_text
+from zidane_lab.wire.elide import apply_elisions
 from zidane_lab.wire.pairing import MISSING_RESULT, TOOL_USE_INTERRUPTED, OnRepair, repair_pairing
+from zidane_lab.wire.state import WireState
 from zidane_lab.wire.tail import CONTINUE, drop_empty, ensure_user_head, ensure_user_tail
 
-__all__ = ["merge_same_role", "visible_turns", "wire_turns"]
+__all__ = ["NO_STATE", "merge_same_role", "visible_turn", "visible_turns", "wire_turns"]
+
+NO_STATE: Final = WireState()
+"""Nothing has been decided."""
+
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names every service accepts. Source: the patterns of Anthropic's and OpenAI's references, the shorter length."""
 
 
 def wire_turns(
     turns: tuple[Turn, ...],
     *,
+    state: WireState = NO_STATE,
     placeholder: str = MISSING_RESULT,
     tail: str = CONTINUE,
     merge_roles: bool = False,
@@ -41,8 +54,13 @@ def wire_turns(
 ) -> tuple[Turn, ...]:
     """Return the turns to send for a session's ``turns``.
 
+    Summaries take the place of what they stand for, then results are left out, then what is left is made fit to send.
+    :class:`~zidane_lab.wire.incremental.WireBuilder` gives the same, faster for a session that grows.
+
     Parameters
     ----------
+    state
+        What has been decided about the session: results to leave out, compactions undone.
     placeholder
         Text of the error result a call without result gets.
     tail
@@ -50,7 +68,8 @@ def wire_turns(
     merge_roles
         Join neighbours of the same role, for services that want the roles to alternate.
     on_repair, strict
-        See :func:`~zidane_lab.wire.pairing.repair_pairing`; ``index`` counts the turns that are not empty.
+        See :func:`~zidane_lab.wire.pairing.repair_pairing`; ``index`` counts the turns that are not empty and not
+        replaced by a summary.
 
     Returns
     -------
@@ -62,7 +81,8 @@ def wire_turns(
     ToolPairingError
         Calls and results do not match and ``strict`` is set.
     """
-    out = drop_empty(visible_turns(turns))
+    out = apply_elisions(apply_summary_cutoff(turns, state.undone), state.elided)
+    out = drop_empty(visible_turns(out))
     out = repair_pairing(out, placeholder=placeholder, on_repair=on_repair, strict=strict)
     out = ensure_user_tail(ensure_user_head(out), tail)
     return merge_same_role(out) if merge_roles else out
@@ -71,10 +91,11 @@ def wire_turns(
 def visible_turns(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     """Keep of each turn what a model may see; turns left with nothing stay, empty.
 
-    Commands, custom blocks and blank texts go; a summary becomes text; a block its role may not carry
-    becomes a short text; results come before everything else in their turn.
+    Commands, custom blocks, blank texts and reasoning after an answer's last word go; a summary becomes text; a block
+    its role may not carry becomes a short text; results come before everything else in their turn; names of tools that
+    no service would take back get ``_`` for their odd characters.
     """
-    out = tuple(_visible(turn) for turn in turns)
+    out = tuple(visible_turn(turn) for turn in turns)
     return turns if all(new is old for new, old in zip(out, turns, strict=True)) else out
 
 
@@ -89,11 +110,14 @@ def merge_same_role(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     return turns if len(out) == len(turns) else tuple(out)
 
 
-def _visible(turn: Turn) -> Turn:
+def visible_turn(turn: Turn) -> Turn:
+    """Do the same for one turn."""
     view = _user_block if turn.role == "user" else _assistant_block
     blocks = tuple(seen for block in turn.blocks if (seen := view(block)) is not None)
     if turn.role == "user" and any(isinstance(block, ToolResultBlock) for block in blocks[1:]):
         blocks = tuple(sorted(blocks, key=lambda block: not isinstance(block, ToolResultBlock)))
+    while blocks and isinstance(blocks[-1], ThinkingBlock):  # a service refuses an answer that ends in reasoning
+        blocks = blocks[:-1]
     same = len(blocks) == len(turn.blocks) and all(new is old for new, old in zip(blocks, turn.blocks, strict=True))
     return turn if same else replace(turn, blocks=blocks)
 
@@ -108,7 +132,9 @@ def _user_block(block: Block) -> Block | None:
 
 def _assistant_block(block: Block) -> Block | None:
     if isinstance(block, (ImageBlock, DocumentBlock, AudioBlock, VideoBlock)):  # accepted from users only
-        return TextBlock(f"[{block.kind}]")
+        return attachment_text(block)
+    if isinstance(block, ToolCallBlock) and not _TOOL_NAME.fullmatch(block.name):  # made up by a model, or imported
+        return replace(block, name=re.sub(r"[^A-Za-z0-9_-]", "_", block.name)[:64] or "unnamed_tool")
     return _common_block(block)
 
 
@@ -116,7 +142,7 @@ def _common_block(block: Block) -> Block | None:
     if isinstance(block, (CommandBlock, CustomBlock)):
         return None
     if isinstance(block, CompactSummaryBlock):
-        block = TextBlock(block.text)
+        return TextBlock(summary_text(block.text)) if block.text.strip() else None
     if isinstance(block, TextBlock):  # services refuse blank texts
         return block if block.text.strip() else None
     if isinstance(block, ToolResultBlock):

@@ -25,6 +25,7 @@ __all__ = [
     "OnRepair",
     "PairingMode",
     "PairingRepair",
+    "PairingRepairer",
     "missing_results",
     "remint_duplicate_calls",
     "repair_pairing",
@@ -82,7 +83,7 @@ def repair_pairing(
     3. a result without its call in the turn just before: it is removed, and a turn left empty says so;
     4. the id of an earlier call used again: the later call is removed, then its result by rule 3;
     5. two results for one call in one turn: the first stays;
-    6. an assistant turn left without content: it gets a text saying so.
+    6. an assistant turn left without content, or with reasoning at its end: it gets a text saying so.
 
     Parameters
     ----------
@@ -105,95 +106,117 @@ def repair_pairing(
     ToolPairingError
         Something needs mending and ``strict`` is set.
     """
+    repairer = PairingRepairer(placeholder=placeholder, on_repair=on_repair, strict=strict)
+    for turn in turns:
+        repairer.feed(turn)
+    answer = repairer.answer()
+    if answer is not None:
+        return (*repairer.out, answer)
+    return tuple(repairer.out) if repairer.changed else turns
 
-    def note(mode: PairingMode, index: int, call_id: str | None = None) -> None:
-        if strict:
+
+class PairingRepairer:
+    """The repair, one turn at a time; parameters as of :func:`repair_pairing`.
+
+    Attributes
+    ----------
+    out
+        The turns so far. Only :meth:`answer` is still to be added.
+    changed
+        Whether ``out`` differs from what was fed.
+    """
+
+    __slots__ = ("_count", "_on_repair", "_placeholder", "_seen", "_strict", "_waiting", "changed", "out")
+
+    def __init__(
+        self, *, placeholder: str = MISSING_RESULT, on_repair: OnRepair | None = None, strict: bool = False
+    ) -> None:
+        self._placeholder, self._on_repair, self._strict = placeholder, on_repair, strict
+        self.out: list[Turn] = []
+        self.changed = False
+        self._count = 0
+        self._seen: set[str] = set()
+        self._waiting: dict[str, None] = {}  # the calls of the turn just before, in their order
+
+    def feed(self, turn: Turn) -> None:
+        """Take the next turn."""
+        if turn.role == "user":
+            mended = self._mend_user(turn)
+            self._waiting = {}
+        else:
+            if (answer := self.answer()) is not None:
+                self.out.append(answer)
+                self.changed = True
+            mended = self._mend_assistant(turn)
+            self._waiting = dict.fromkeys(call.id for call in mended.tool_calls)
+        self.changed = self.changed or mended is not turn
+        self.out.append(mended)
+        self._count += 1
+
+    def answer(self) -> Turn | None:
+        """Return the user turn that answers the calls the last turn fed has made, if it made any (rule 2)."""
+        if not self._waiting:
+            return None
+        for call_id in self._waiting:
+            self._note("orphan-tool-use-append", self._count - 1, call_id)
+        turn = self.out[-1]
+        return Turn(
+            role="user",
+            blocks=missing_results(tuple(self._waiting), self._placeholder),
+            id=f"{turn.id}-results",
+            created_at=turn.created_at,
+            run_id=turn.run_id,
+            parent_id=turn.id,
+        )
+
+    def _note(self, mode: PairingMode, index: int, call_id: str | None = None) -> None:
+        if self._strict:
             which = f" (call {call_id!r})" if call_id is not None else ""
             raise ToolPairingError(f"Turn {index} breaks the pairing of calls and results: {mode}{which}.")
-        if on_repair is not None:
-            on_repair(PairingRepair(mode, index, call_id))
+        if self._on_repair is not None:
+            self._on_repair(PairingRepair(mode, index, call_id))
 
-    out: list[Turn] = []
-    changed = False
-    seen: set[str] = set()
-    waiting: tuple[str, ...] = ()  # calls of the turn just before
-    for index, turn in enumerate(turns):
-        if turn.role == "user":
-            mended = _mend_user(turn, index, waiting, placeholder, note)
-            waiting = ()
-        else:
-            if waiting:
-                out.append(_answer(out[-1], index - 1, waiting, placeholder, note))
-                changed = True
-            mended = _mend_assistant(turn, index, seen, note)
-            waiting = tuple(call.id for call in mended.tool_calls)
-        changed = changed or mended is not turn
-        out.append(mended)
-    if waiting:
-        out.append(_answer(out[-1], len(turns) - 1, waiting, placeholder, note))
-        changed = True
-    return tuple(out) if changed else turns
+    def _mend_user(self, turn: Turn) -> Turn:
+        """Apply rules 1, 3 and 5 to a user turn that follows the calls that wait."""
+        answered: set[str] = set()
+        kept: list[Block] = []
+        for block in turn.blocks:
+            if isinstance(block, ToolResultBlock):
+                if block.call_id not in self._waiting:
+                    self._note("orphan-tool-result-strip", self._count, block.call_id)
+                    continue
+                if block.call_id in answered:
+                    self._note("duplicate-tool-result-strip", self._count, block.call_id)
+                    continue
+                answered.add(block.call_id)
+            kept.append(block)
+        missing = [call_id for call_id in self._waiting if call_id not in answered]
+        for call_id in missing:
+            self._note("orphan-tool-use-prepend", self._count, call_id)
+        if not missing and len(kept) == len(turn.blocks):
+            return turn
+        blocks: tuple[Block, ...] = (*missing_results(missing, self._placeholder), *kept)
+        return replace(turn, blocks=blocks or (TextBlock(ORPHANED_RESULT),))
 
-
-_Note: TypeAlias = Callable[[PairingMode, int, str | None], None]
-
-
-def _mend_user(turn: Turn, index: int, waiting: Sequence[str], placeholder: str, note: _Note) -> Turn:
-    """Apply rules 1, 3 and 5 to a user turn that follows the calls in ``waiting``."""
-    answered: set[str] = set()
-    kept: list[Block] = []
-    for block in turn.blocks:
-        if isinstance(block, ToolResultBlock):
-            if block.call_id not in waiting:
-                note("orphan-tool-result-strip", index, block.call_id)
+    def _mend_assistant(self, turn: Turn) -> Turn:
+        """Apply rules 3, 4 and 6 to an assistant turn."""
+        kept: list[Block] = []
+        for block in turn.blocks:
+            if isinstance(block, ToolResultBlock):
+                self._note("orphan-tool-result-strip", self._count, block.call_id)
                 continue
-            if block.call_id in answered:
-                note("duplicate-tool-result-strip", index, block.call_id)
-                continue
-            answered.add(block.call_id)
-        kept.append(block)
-    missing = [call_id for call_id in waiting if call_id not in answered]
-    for call_id in missing:
-        note("orphan-tool-use-prepend", index, call_id)
-    if not missing and len(kept) == len(turn.blocks):
-        return turn
-    blocks: tuple[Block, ...] = (*missing_results(missing, placeholder), *kept)
-    return replace(turn, blocks=blocks or (TextBlock(ORPHANED_RESULT),))
-
-
-def _mend_assistant(turn: Turn, index: int, seen: set[str], note: _Note) -> Turn:
-    """Apply rules 3, 4 and 6 to an assistant turn; the ids of the calls it keeps are added to ``seen``."""
-    kept: list[Block] = []
-    for block in turn.blocks:
-        if isinstance(block, ToolResultBlock):
-            note("orphan-tool-result-strip", index, block.call_id)
-            continue
-        if isinstance(block, ToolCallBlock):
-            if block.id in seen:
-                note("duplicate-tool-use-strip", index, block.id)
-                continue
-            seen.add(block.id)
-        kept.append(block)
-    if len(kept) == len(turn.blocks):
-        return turn
-    if all(isinstance(block, ThinkingBlock) for block in kept):  # reasoning alone is no answer on any wire
-        note("empty-assistant-marker", index, None)
-        kept.append(TextBlock(TOOL_USE_INTERRUPTED))
-    return replace(turn, blocks=tuple(kept))
-
-
-def _answer(turn: Turn, index: int, calls: Sequence[str], placeholder: str, note: _Note) -> Turn:
-    """Return the user turn that answers ``calls`` of ``turn`` (rule 2)."""
-    for call_id in calls:
-        note("orphan-tool-use-append", index, call_id)
-    return Turn(
-        role="user",
-        blocks=missing_results(calls, placeholder),
-        id=f"{turn.id}-results",
-        created_at=turn.created_at,
-        run_id=turn.run_id,
-        parent_id=turn.id,
-    )
+            if isinstance(block, ToolCallBlock):
+                if block.id in self._seen:
+                    self._note("duplicate-tool-use-strip", self._count, block.id)
+                    continue
+                self._seen.add(block.id)
+            kept.append(block)
+        if len(kept) == len(turn.blocks):
+            return turn
+        if not kept or isinstance(kept[-1], ThinkingBlock):  # no wire takes a turn that ends in reasoning
+            self._note("empty-assistant-marker", self._count)
+            kept.append(TextBlock(TOOL_USE_INTERRUPTED))
+        return replace(turn, blocks=tuple(kept))
 
 
 def missing_results(call_ids: Sequence[str], text: str = MISSING_RESULT) -> tuple[ToolResultBlock, ...]:
@@ -216,13 +239,15 @@ def remint_duplicate_calls(turn: Turn, used: Collection[str]) -> tuple[Turn, tup
     met: set[str] = set()
     blocks: list[Block] = []
     minted: list[tuple[str, str]] = []
+    numbers: dict[str, int] = {}  # the last one tried for an id
     for block in turn.blocks:
         mended = block
         if isinstance(block, ToolCallBlock):
             if block.id in used or block.id in met:
-                n = 1
+                n = numbers.get(block.id, 0) + 1
                 while (new := f"{block.id}_r{n}") in used or new in taken:
                     n += 1
+                numbers[block.id] = n
                 taken.add(new)
                 minted.append((block.id, new))
                 mended = replace(block, id=new)

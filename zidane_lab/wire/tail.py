@@ -17,6 +17,7 @@ __all__ = [
     "drop_empty",
     "ensure_user_head",
     "ensure_user_tail",
+    "is_empty",
     "open_calls",
     "tail_state",
 ]
@@ -50,8 +51,13 @@ def drop_empty(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     Nothing can be orphaned by it: such turns hold neither calls nor results. Do it before the pairing is
     mended, so that a call and its result with an empty turn between them become neighbours.
     """
-    kept = tuple(turn for turn in turns if not all(isinstance(block, ThinkingBlock) for block in turn.blocks))
+    kept = tuple(turn for turn in turns if not is_empty(turn))
     return turns if len(kept) == len(turns) else kept
+
+
+def is_empty(turn: Turn) -> bool:
+    """Tell whether a turn says nothing: no blocks, or reasoning alone."""
+    return all(isinstance(block, ThinkingBlock) for block in turn.blocks)
 
 
 def ensure_user_head(turns: tuple[Turn, ...], text: str = EARLIER_OMITTED) -> tuple[Turn, ...]:
