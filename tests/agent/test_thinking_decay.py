@@ -30,9 +30,7 @@ def test_a_function_of_ones_own():
     assert budgets(lambda turn, base: base / turn - 2000) == [6000, 2000, 666, 0, 0, 0]
 
 
-@given(
-    st.integers(0, 10), st.floats(0.01, 0.99), st.integers(0, 10_000), st.integers(0, 50_000), st.integers(1, 2000)
-)
+@given(st.integers(0, 10), st.floats(0.01, 0.99), st.integers(0, 10_000), st.integers(0, 50_000), st.integers(1, 2000))
 def test_a_schedule_never_raises_a_budget_and_never_goes_below_its_floor(after, factor, floor, base, turn):
     for decay in (StepDecay(after, floor), GeometricDecay(after, factor, floor)):
         now, later = decayed_budget(decay, turn, base), decayed_budget(decay, turn + 1, base)

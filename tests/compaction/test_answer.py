@@ -29,6 +29,8 @@ from zidane_lab.compaction.answer import is_cut_in_analysis, strip_analysis
         ("S<analysis>a", "S"),
         ("<analysis>S", "S"),
         ("S</analysis>", "S"),
+        ("S</analysis></summary>", "S"),
+        ("</summary><analysis>S", "S"),
         ("<summary></summary>S", "S"),
         ("S<summary> </summary>", "S"),
         # Several of them.
@@ -76,6 +78,8 @@ def test_well_formed_answers(before, analysis, summary):
 
 @given(st.lists(PIECES, max_size=9).map("".join))
 @example("<summary><analysis>a</summary>")
+@example("a</analysis></summary>")
+@example("</summary><analysis>a")
 @example("a<analysis></analysis><analysis><summary></summary>")
 def test_nothing_is_lost_but_analysis(answer):
     summary = strip_analysis(answer)

@@ -95,3 +95,8 @@ def test_of_many_files_the_newest_are_listed():
 def test_a_file_name_cannot_end_the_list():
     text = with_touched("S", Touched(("a</touched>\nb",)))
     assert without_touched(text) == "S"
+
+
+def test_long_runs_of_blanks_take_no_time():
+    text = "S" + " " * 500_000 + "T"
+    assert without_touched(text) == text

@@ -105,3 +105,8 @@ def test_there_are_as_many_messages_as_were_said(texts):
     assert len(re.findall(r"<\s*message\b", text)) == said
     assert len(re.findall(r"<\s*/\s*message\b", text)) == said
     assert len(re.findall(r"<\s*/\s*conversation\b", text)) == 1
+
+
+def test_long_runs_of_blanks_take_no_time():
+    text = "<" + " " * 500_000 + "x"
+    assert text in transcript((user(text, "t"),))

@@ -105,7 +105,7 @@ async def test_a_compaction_that_did_not_happen_says_so(status, words):
     [
         (
             CacheBreak(IDS, 116_900, 0.48, "message 16 of 41→43 rewritten", "a hook rewrote it"),
-            "⟳ cache break ↑116.9k tokens ~$0.48\n    message 16 of 41→43 rewritten\n    a hook rewrote it",
+            "⟳ cache break ↑116.9k tokens ~$0.48\n    message 16 of 41→43 rewritten\n    likely a hook rewrote it",
         ),
         (CacheBreak(IDS, 2_000, None), "⟳ cache break ↑2.0k tokens"),
         (

@@ -403,3 +403,18 @@ def test_whatever_comes_gives_an_error_with_a_sentence(status, body):
     assert isinstance(error, ProviderError)
     assert error.message.startswith(("p: ", "p rate limit", "p quota", "p is overloaded"))
     assert error.hint
+
+
+@pytest.mark.parametrize(
+    ("wait", "expected", "sentence"),
+    [
+        ("18.3s", RateLimitError, "Gemini rate limit reached. Resets in 19 s."),
+        ("18h22m14s", QuotaError, "Gemini quota reached. Resets in 18 h 22 min."),
+    ],
+)
+def test_a_quota_of_a_minute_is_a_rate_limit_and_one_of_a_day_is_a_quota(wait, expected, sentence):
+    body = [{"error": {"code": 429, "message": f"You exceeded your current quota. Please retry in {wait}."}}]
+    url = "https://generativelanguage.googleapis.com/v1beta/openai"
+    error = classify(provider="openai", status=429, body=json.dumps(body), base_url=url, now=NOW)
+    assert type(error) is expected
+    assert error.message == sentence

@@ -93,6 +93,7 @@ FOREIGN = st.lists(
             "function_call": JSON,
             "refusal": JSON,
             "reasoning_content": JSON,
+            "reasoning": JSON,
             "audio": JSON,
             "name": JSON,
         },
@@ -381,6 +382,21 @@ def test_what_openais_format_holds_beyond_ours_is_kept_and_noted(message, kind, 
     (note,) = imported.notes
     assert (note.index, note.kind) == (0, kind)
     assert kept in imported.turns[0].text
+
+
+def test_reasoning_told_under_two_names_is_read_once_and_two_reasonings_twice():
+    def thoughts(**kw):
+        return [block.text for block in from_openai([{"role": "assistant", "content": "a", **kw}]).turns[0].blocks[:-1]]
+
+    assert thoughts(reasoning="hm", reasoning_content="hm") == ["hm"]
+    assert thoughts(reasoning="b", reasoning_content="a") == ["a", "b"]
+
+
+def test_the_name_on_a_result_is_noted_only_when_it_is_not_that_of_its_call():
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": ""}}]}
+    for name, notes in (("f", 0), ("g", 1)):
+        result = {"role": "tool", "tool_call_id": "1", "name": name, "content": "ok"}
+        assert len(from_openai([call, result]).notes) == notes
 
 
 def test_a_call_that_takes_plain_text_keeps_it():

@@ -66,6 +66,8 @@ class Agent:
         What the model may call.
     system
         The system prompt. Keep it the same bytes from run to run: providers cache it.
+    system_boundary
+        Length of the part of it that is the same from day to day and place to place; ``None`` when all of it is.
     session
         The conversation; a new one in memory if left out.
     executor
@@ -101,6 +103,7 @@ class Agent:
         model: str | None = None,
         tools: Iterable[Tool] = (),
         system: str = "",
+        system_boundary: int | None = None,
         session: Session | None = None,
         executor: Executor | None = None,
         hooks: HookBus | None = None,
@@ -122,7 +125,7 @@ class Agent:
         self.provider: Provider = provider
         self.model = model or provider.default_model
         self.tools = {tool.name: tool for tool in tools}
-        self.system = system
+        self.system, self.system_boundary = system, system_boundary
         self.session = session if session is not None else Session.memory()
         self.executor = executor
         self.hooks = hooks if hooks is not None else HookBus()
@@ -300,7 +303,7 @@ class Agent:
         caller = Caller(kit, self.behavior, ids, self._new_ledger(self.behavior), self.system)
         system = SystemTransform(ids, self.system)
         await self.hooks.emit(system)
-        caller.system = system.system
+        caller.use_system(system.system)
         work = caller.room.compact("manual", caller.target, lambda: caller.request(0), scope, instructions=instructions)
         task = asyncio.ensure_future(work)
         if await self._wait(task):
@@ -378,4 +381,5 @@ class Agent:
             self.summarizer,
             self.promotion,
             self.notebook_spent,
+            self.system_boundary,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -44,10 +45,17 @@ class Caller:
 
     def __init__(self, kit: Kit, behavior: Behavior, ids: Ids, ledger: BudgetLedger, system: str = "") -> None:
         self._kit, self._behavior, self._ids, self._ledger = kit, behavior, ids, ledger
-        self.system = system
+        self.system, self._boundary = system, kit.system_boundary
         self.target: ModelTarget = kit.targets[kit.continuity.fallback.first(kit.targets)]
         self.room = Room(kit, behavior, ids, ledger)
         self._before: Usage | None = None
+
+    def use_system(self, text: str) -> None:
+        """Send another system prompt, which a hook made of the one given; its boundary holds if what is above does."""
+        above = self._boundary
+        if above is not None and (len(text) <= above or text[:above] != self.system[:above]):
+            self._boundary = None
+        self.system = text
 
     async def ask(self, index: int) -> tuple[Turn, FinishReason]:
         """Have the next answer written and stored; after a failure or a stop, the text that was shown is stored.
@@ -103,15 +111,18 @@ class Caller:
             budget,
             behavior.cache_ttl,
             session.id,
+            self._boundary,
         )
 
     async def _answer(self, request: Request, ids: Ids, index: int) -> tuple[Turn, FinishReason]:
         target, emit = self.target, self._kit.hooks.emit
         metered = target.provider.capabilities.metered
         assembly = Assembly(target.provider.name)
+        sent_at = time.time()
 
         async def attempt(_retries: int) -> Assembly:
-            nonlocal assembly
+            nonlocal assembly, sent_at
+            sent_at = time.time()
             assembly = Assembly(target.provider.name)
             try:
                 await assemble(
@@ -139,10 +150,10 @@ class Caller:
         finish = done.finish or "other"
         turn = self._store(Turn("assistant", done.blocks(), id=ids.turn_id or "", usage=done.usage))
         await emit(TurnAfter(ids, index, turn, finish))
-        await self._watch(request, turn, ids)
+        await self._watch(request, turn, ids, sent_at)
         return turn, finish
 
-    async def _watch(self, request: Request, turn: Turn, ids: Ids) -> None:
+    async def _watch(self, request: Request, turn: Turn, ids: Ids, sent_at: float) -> None:
         """Take note of what the provider counted, and tell when it missed its cache."""
         usage, continuity = turn.usage, self._kit.continuity
         if usage is None or not usage.context:
@@ -152,7 +163,7 @@ class Caller:
         if continuity.compaction is not None:
             continuity.compaction = continuity.compaction.counted(usage.context)
         missed = continuity.cache.observe(
-            request, usage, ids=ids, provider=self.target.provider.name, price=_price(self.target)
+            request, usage, ids=ids, provider=self.target.provider.name, now=sent_at, price=_price(self.target)
         )
         if missed is not None:
             await self._kit.hooks.emit(missed)

@@ -60,6 +60,8 @@ class Kit:
         A model with a larger window that takes over when the window is full, before anything is summarised.
     notebook_spent
         What all sessions of the notebook have spent, for limits on the notebook.
+    system_boundary
+        Length of the part of the system prompt that is the same from day to day and place to place.
     """
 
     session: Session
@@ -72,3 +74,4 @@ class Kit:
     summarizer: ModelTarget | None = None
     promotion: ModelTarget | None = None
     notebook_spent: Callable[[], Spent] | None = None
+    system_boundary: int | None = None

@@ -55,9 +55,8 @@ class Run:
     ) -> None:
         self._kit, self._inbox, self._behavior, self._ids = kit, inbox, behavior, ids
         self._ledger = ledger
-        self._system = system
         self._resumes = Resumes(behavior.resume)
-        self.caller = Caller(kit, behavior, ids, ledger)
+        self.caller = Caller(kit, behavior, ids, ledger, system)
         self.batch: Batch | None = None
 
     async def drive(self, blocks: tuple[Block, ...]) -> tuple[RunStatus, FinishReason]:
@@ -74,9 +73,9 @@ class Run:
         """
         emit = self._kit.hooks.emit
         await emit(AgentStart(self._ids, said(blocks), self.caller.target.name))
-        system = SystemTransform(self._ids, self._system)
+        system = SystemTransform(self._ids, self.caller.system)
         await emit(system)
-        self.caller.system = system.system
+        self.caller.use_system(system.system)
         await self._say(blocks, "prompt")
         index = 0
         while True:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from zidane_lab.chat.commands import COMMANDS, CommandContext, Reply, command
 from zidane_lab.chat.place import find_place
 from zidane_lab.chat.report import table
-from zidane_lab.chat.settings import KEYS, home, load_settings, save_setting
+from zidane_lab.chat.settings import KEYS, home, load_settings, save_setting, shown
 from zidane_lab.chat.usage_report import usage_words
 from zidane_lab.errors import ConfigurationError, ZidaneError
 from zidane_lab.providers.catalog import model_info
@@ -32,6 +32,7 @@ async def _help(_context: CommandContext, _arguments: str) -> Reply:
     ]
     options = (
         "Options: `--model NAME`, `--profile build|plan`, `--max-cost DOLLARS`, `--max-turns N`, "
+        "`--max-tokens N`, `--max-time 10m`, "
         "`--to NAME` (keep the result), `--bg` (return at once), `--new` (new session), `--notebook PATH`. "
         "`@name` attaches a variable's description, `@path` the head of a file."
     )
@@ -224,9 +225,12 @@ async def _config(context: CommandContext, arguments: str) -> Reply:
         stored = f"Stored in `{path}`.\n\n"
         chat.settings = load_settings(chat.env)
     settings = chat.settings = load_settings(chat.env)
-    rows = [(f"`{key}`", getattr(settings, key) or "none", settings.sources.get(key, "")) for key in KEYS]
+    rows = [(f"`{key}`", shown(settings, key), settings.sources.get(key, "")) for key in KEYS]
     problems = "".join(f"\n- {each}" for each in settings.problems)
     return Reply(f"{stored}{table(('setting', 'value', 'from'), rows)}{chr(10) + problems if problems else ''}")
 
 
-import zidane_lab.chat.usage_commands  # noqa: E402, F401 - registers its commands after those above
+# These register their commands, after those above.
+import zidane_lab.chat.budget_commands  # noqa: E402
+import zidane_lab.chat.compact_commands  # noqa: E402
+import zidane_lab.chat.usage_commands  # noqa: E402, F401

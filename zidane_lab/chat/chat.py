@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from zidane_lab.agent.agent import Agent
-from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.frozen_system import FrozenSystem
+from zidane_lab.agent.guards.settings import GuardSettings, guards_for
 from zidane_lab.agent.hooks import HookBundle, HookBus
+from zidane_lab.agent.kit import Continuity
+from zidane_lab.agent.nudges import ProgressNudges
 from zidane_lab.agent.partials import recover
+from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
+from zidane_lab.agent.room import window_of
 from zidane_lab.approvals.gate import Ask, Gate
 from zidane_lab.approvals.names import known_names
+from zidane_lab.chat.budget_asking import BudgetAsking
+from zidane_lab.chat.budgets import budgets_in_force, notebook_spent
 from zidane_lab.chat.models import ModelChoice, choose_model
 from zidane_lab.chat.ownership import users_names
 from zidane_lab.chat.place import Place
-from zidane_lab.chat.profiles import profile_named
+from zidane_lab.chat.profiles import Profile, profile_named
 from zidane_lab.chat.references import resolve
 from zidane_lab.chat.settings import Settings, load_settings
+from zidane_lab.chat.system import SystemRecord, frozen_system
+from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
 from zidane_lab.errors import ConfigurationError
-from zidane_lab.events import Ids, SessionRepaired, ToolGate
+from zidane_lab.events import CompactEnd, Ids, SessionRepaired, ToolGate
 from zidane_lab.kernel.execution import Executor
-from zidane_lab.providers.base import Provider
-from zidane_lab.providers.registry import create_provider, split_model
+from zidane_lab.providers.base import Request
+from zidane_lab.providers.targets import ModelTarget
 from zidane_lab.session.layout import sessions_folder
 from zidane_lab.session.listing import find_session, list_sessions
 from zidane_lab.session.session import Session
@@ -61,6 +71,8 @@ class AskOptions:
     profile: str | None = None
     max_cost: float | None = None
     max_turns: int | None = None
+    budget_tokens: int | None = None
+    budget_seconds: float | None = None
     new: bool = False
 
 
@@ -82,7 +94,8 @@ class Chat:
         self.agent: Agent | None = None
         self._ended = asyncio.Event()
         self._session: Session | None = None
-        self._providers: dict[str, Provider] = {}
+        self._providers = Providers(self.env)
+        self._continuity = Continuity()
 
     # --- session ------------------------------------------------------------------------------------
 
@@ -110,6 +123,7 @@ class Chat:
         if self._session is not None:
             self._session.close()
         self._session = None
+        self._continuity = Continuity()
 
     def resume(self, prefix: str | None = None) -> Session:
         """Open an earlier conversation of this notebook: by the start of its id, or the newest other one.
@@ -185,9 +199,7 @@ class Chat:
         if self._session is not None:
             self._session.close()
         self._session = None
-        providers, self._providers = list(self._providers.values()), {}
-        for provider in providers:
-            await provider.aclose()
+        await self._providers.aclose()
 
     def _idle(self, what: str) -> None:
         if self.agent is not None:
@@ -234,55 +246,144 @@ class Chat:
         self._idle("start another in the same session")
         if options.new:
             self.new()
-        self.settings = load_settings(self.env)
-        only_plan = self.settings.mode == "plan"
-        profile = profile_named("plan" if only_plan else options.profile or self.settings.profile)
-        choice = self.choose_model(options.model)
-        provider, model = self._provider(choice.name)
-        behavior = self._behavior(options)
+        profile = self._profile(options)
+        target = self._providers.target(self.choose_model(options.model).name)
         tools = profile.tools()
         mode = "plan" if profile.name == "plan" else self.settings.mode
         gate = gate_for(ask, mode, tools, self.session, executor)
         hooks = HookBus()
         for bundle in bundles:  # before the gate: what is asked about is drawn first
             hooks.use(bundle)
+        for guard in guards_for(GuardSettings(), self.session, cwd=Path.cwd()):
+            hooks.use(guard)
         hooks.on(ToolGate, gate)
-        agent = Agent(
-            provider,
-            model=model,
-            tools=tools,
-            system=profile.system,
-            session=self.session,
-            executor=executor,
-            hooks=hooks,
-            behavior=behavior,
-            cwd=Path.cwd(),
-        )
-        self.agent = agent
-        self._ended.clear()
-        try:
+        hooks.use(BudgetAsking(ask, self.session))
+        hooks.use(ProgressNudges())
+        hooks.use(Persistence(self.session, persistence_of(self.settings)))
+        system = frozen_system(self.session, profile, self.place, Path.cwd())
+        hooks.use(SystemRecord(self.session, system, profile.name))
+        agent = self._agent(target, tools, system, options, executor=executor, hooks=hooks)
+        with self._running(agent):
             if self.session.repairs:
                 await hooks.emit(SessionRepaired(Ids(), self.session.repairs))
             blocks: list[Block] = [TextBlock(prompt)]
             attached = await resolve(prompt, executor, agent.cwd)
             if attached:
                 blocks.append(TextBlock(attached))
+            blocks += [TextBlock(note.text) for note in system.notes]
             return await agent.run(blocks)
+
+    async def compact(
+        self,
+        scope: str = "tail",
+        *,
+        instructions: str = "",
+        executor: Executor | None = None,
+        bundles: Iterable[HookBundle] = (),
+    ) -> CompactEnd:
+        """Summarise part of the conversation now.
+
+        Raises
+        ------
+        ZidaneError
+            As :meth:`zidane_lab.agent.agent.Agent.compact`.
+        """
+        self._idle("compact the conversation")
+        hooks = HookBus()
+        for bundle in bundles:
+            hooks.use(bundle)
+        agent = self._idle_agent(hooks, executor)
+        hooks.use(
+            SystemRecord(
+                self.session, FrozenSystem(agent.system, agent.system_boundary), self._profile(AskOptions()).name
+            )
+        )
+        with self._running(agent):
+            return await agent.compact(scope, instructions=instructions)
+
+    def undo_compaction(self) -> str:
+        """Take the newest compaction back; return the id of its summary's turn.
+
+        Raises
+        ------
+        ConfigurationError
+            There is none, or a run is under way.
+        """
+        self._idle("undo a compaction")
+        return self._idle_agent(HookBus(), None).undo_compaction()
+
+    def next_request(self) -> Request:
+        """Return the request that would be sent if the person said nothing more."""
+        profile = self._profile(AskOptions())
+        system = frozen_system(self.session, profile, self.place, Path.cwd())
+        return Request(
+            self._providers.target(self.choose_model().name).model,
+            system.text,
+            self._continuity.wire.build(self.session.turns, self.session.wire_state),
+            tuple(tool.spec for tool in profile.tools()),
+            thinking=self.settings.thinking,
+            cache_ttl=self.settings.cache_ttl,
+            cache_key=self.session.id,
+            system_boundary=system.boundary,
+        )
+
+    def window(self) -> int | None:
+        """Return the longest prompt of the model in tokens; ``None`` where it is not known."""
+        return window_of(self._providers.target(self.choose_model().name))
+
+    def _profile(self, options: AskOptions) -> Profile:
+        self.settings = load_settings(self.env)
+        return profile_named("plan" if self.settings.mode == "plan" else options.profile or self.settings.profile)
+
+    def _idle_agent(self, hooks: HookBus, executor: Executor | None) -> Agent:
+        """Return an agent that is to do something to the conversation between runs."""
+        profile = self._profile(AskOptions())
+        target = self._providers.target(self.choose_model().name)
+        system = frozen_system(self.session, profile, self.place, Path.cwd())
+        return self._agent(target, profile.tools(), system, AskOptions(), executor=executor, hooks=hooks)
+
+    def _agent(
+        self,
+        target: ModelTarget,
+        tools: Iterable[Tool],
+        system: FrozenSystem,
+        options: AskOptions,
+        *,
+        executor: Executor | None,
+        hooks: HookBus,
+    ) -> Agent:
+        settings, folder = self.settings, self.folder
+        budgets = budgets_in_force(
+            settings,
+            self.session,
+            turns=options.max_turns,
+            tokens=options.budget_tokens,
+            cost=options.max_cost,
+            seconds=options.budget_seconds,
+        )
+        return Agent(
+            target.provider,
+            model=target.model,
+            tools=tools,
+            system=system.text,
+            system_boundary=system.boundary,
+            session=self.session,
+            executor=executor,
+            hooks=hooks,
+            behavior=behavior_of(settings, budgets),
+            cwd=Path.cwd(),
+            fallbacks=self._providers.fallbacks(target, settings.fallbacks),
+            summarizer=self._providers.target(settings.compact_model) if settings.compact_model else None,
+            continuity=self._continuity,
+            notebook_spent=lambda: notebook_spent(folder),
+        )
+
+    @contextlib.contextmanager
+    def _running(self, agent: Agent) -> Iterator[None]:
+        self.agent = agent
+        self._ended.clear()
+        try:
+            yield
         finally:
             self.agent = None
             self._ended.set()
-
-    def _provider(self, name: str) -> tuple[Provider, str]:
-        kind, model = split_model(name)
-        if kind not in self._providers:
-            self._providers[kind] = create_provider(kind, env=self.env)
-        provider = self._providers[kind]
-        return provider, model or provider.default_model
-
-    def _behavior(self, options: AskOptions) -> Behavior:
-        behavior = Behavior(max_turns=self.settings.max_turns, max_cost=self.settings.max_cost)
-        if options.max_turns is not None:
-            behavior = replace(behavior, max_turns=options.max_turns)
-        if options.max_cost is not None:
-            behavior = replace(behavior, max_cost=options.max_cost)
-        return behavior

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from zidane_lab.agent.hooks import HookBundle
 from zidane_lab.chat.chat import Chat
 from zidane_lab.errors import ConfigurationError
+from zidane_lab.kernel.execution import Executor
 
 __all__ = ["COMMANDS", "Command", "CommandContext", "Reply", "run_command"]
 
 
 @dataclass(frozen=True, slots=True)
 class CommandContext:
-    """What a command may use. ``facts`` are lines the host adds to ``/doctor`` and ``/status``."""
+    """What a command may use.
+
+    ``facts`` are lines the host adds to ``/doctor`` and ``/status``; ``bundles`` gives the subscribers that draw what
+    a command does, ``executor`` the kernel it works on.
+    """
 
     chat: Chat
     facts: Callable[[], Mapping[str, str]] = field(default=dict)
     namespace: Mapping[str, object] = field(default_factory=dict)
+    bundles: Callable[[], Iterable[HookBundle]] = tuple
+    executor: Executor | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,17 @@ def read_tools() -> tuple[Tool, ...]:
     from zidane_lab.tools.glob import glob_tool
     from zidane_lab.tools.list_files import list_files_tool
     from zidane_lab.tools.read_file import read_file_tool
+    from zidane_lab.tools.read_output import read_output_tool
     from zidane_lab.tools.variables import inspect_variable_tool, list_variables_tool
 
-    return (list_variables_tool(), inspect_variable_tool(), list_files_tool(), glob_tool(), read_file_tool())
+    return (
+        list_variables_tool(),
+        inspect_variable_tool(),
+        list_files_tool(),
+        glob_tool(),
+        read_file_tool(),
+        read_output_tool(),
+    )
 
 
 def default_tools() -> tuple[Tool, ...]:

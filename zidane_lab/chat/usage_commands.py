@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import Final, Protocol, cast
+from typing import Final
 
 from zidane_lab.agent.context_breakdown import ExactCounts, context_breakdown
 from zidane_lab.chat.chat import Chat
@@ -21,24 +21,13 @@ from zidane_lab.providers.registry import create_provider, split_model
 from zidane_lab.session.session import Session
 from zidane_lab.session.usage import read_session_usage, run_usage_aggregates
 from zidane_lab.session.usage_stats import Answer, answers_of, context_now
-from zidane_lab.turns import CompactSummaryBlock, TextBlock, Turn
+from zidane_lab.turns import CompactSummaryBlock, TextBlock, Turn, Usage
+from zidane_lab.wire.cutoff import is_marker
 
-__all__ = ["COUNT_SECONDS", "ContextSource", "count_request", "parse_days", "session_answers"]
+__all__ = ["COUNT_SECONDS", "count_request", "parse_days", "session_answers"]
 
 COUNT_SECONDS: Final = 10.0
 """How long a service is waited for when it is asked to count."""
-
-
-class ContextSource(Protocol):
-    """What ``/context`` needs of a chat."""
-
-    def next_request(self) -> Request:
-        """Return the request that would be sent if the person said nothing more."""
-        ...
-
-    def window(self) -> int | None:
-        """Return the longest prompt of the model in tokens, without any reserve; ``None`` where it is not known."""
-        ...
 
 
 def _reply(report: Report) -> Reply:
@@ -105,8 +94,7 @@ def session_answers(session: Session) -> tuple[Answer, ...]:
 @command("context", "/context", "what fills the model's window in the next request, part by part")
 async def _context(context: CommandContext, _arguments: str) -> Reply:
     chat = context.chat
-    source = cast("ContextSource", chat)
-    request, window = source.next_request(), source.window()
+    request, window = chat.next_request(), chat.window()
     name = chat.choose_model().name
     exact, trouble = None, ""
     try:
@@ -117,7 +105,7 @@ async def _context(context: CommandContext, _arguments: str) -> Reply:
         request.system,
         request.tools,
         request.turns,
-        measured=next((turn.usage for turn in reversed(request.turns) if _is_counted(turn)), None),
+        measured=_measured(chat.session.turns),
         window=window,
         exact=exact,
         summaries=[
@@ -128,8 +116,14 @@ async def _context(context: CommandContext, _arguments: str) -> Reply:
     return _reply(context_report(breakdown, name, counted_by=counted_by, trouble=trouble))
 
 
-def _is_counted(turn: Turn) -> bool:
-    return turn.role == "assistant" and turn.usage is not None and turn.usage.context > 0
+def _measured(turns: Sequence[Turn]) -> Usage | None:
+    """Return what the newest answer's prompt took, unless a summary has changed since what is sent."""
+    for turn in reversed(turns):
+        if is_marker(turn):
+            return None
+        if turn.role == "assistant" and turn.usage is not None and turn.usage.context > 0:
+            return turn.usage
+    return None
 
 
 async def _counts(chat: Chat, name: str, request: Request) -> ExactCounts | None:

@@ -11,7 +11,7 @@ _OPEN: Final = re.compile(r"<\s*analysis\s*>", re.IGNORECASE)
 _CLOSE: Final = re.compile(r"<\s*/\s*analysis\s*>", re.IGNORECASE)
 _SUMMARY: Final = re.compile(r"<\s*summary\s*>", re.IGNORECASE)
 _SUMMARY_END: Final = re.compile(r"<\s*/\s*summary\s*>", re.IGNORECASE)
-_TAGS: Final = re.compile(r"<\s*/?\s*(?:analysis|summary)\s*>", re.IGNORECASE)
+_TAGS: Final = re.compile(r"<\s*+/?\s*+(?:analysis|summary)\s*>", re.IGNORECASE)
 
 # Between two summaries of one answer: an end, perhaps some more analysis, a beginning.
 _BETWEEN: Final = re.compile(
@@ -39,7 +39,7 @@ def strip_analysis(answer: str) -> str:
     ends = list(_SUMMARY_END.finditer(rest, begin.end()))
     body = rest[begin.end() : ends[-1].start()] if ends else rest[begin.end() :]
     body = _BETWEEN.sub("\n\n", body).strip()
-    if body:
+    if _bare(body):
         return body
     return _outside(rest[: begin.start()] + (rest[ends[-1].end() :] if ends else ""))
 
@@ -58,7 +58,7 @@ def _without_analysis(answer: str) -> str:
     if begin is not None:
         return rest[: opened.start()] + rest[begin.start() :]
     before = rest[: opened.start()]
-    return before if before.strip() else rest[opened.end() :]
+    return before if _bare(before) else rest[opened.end() :]
 
 
 def _closed_removed(answer: str) -> str:
@@ -80,5 +80,8 @@ def _closed_removed(answer: str) -> str:
 def _outside(text: str) -> str:
     """Return what is left of a text without a summary: what follows a stray end of an analysis, without tags."""
     parts = _CLOSE.split(text)
-    kept = parts[-1] if parts[-1].strip() else text
-    return _TAGS.sub("", kept).strip()
+    return _bare(parts[-1]) or _bare(text)
+
+
+def _bare(text: str) -> str:
+    return _TAGS.sub("", text).strip()

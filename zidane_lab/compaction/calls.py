@@ -94,7 +94,7 @@ async def ask(
                         pieces.append(text)
                     characters += len(text)
                     await on_tokens(-(-characters // UNITS_PER_TOKEN))
-                    _ = loop.time() + silence_seconds if silence_seconds else None
+                    deadline = loop.time() + silence_seconds if silence_seconds else None
                 case ToolCallStart():
                     answer.calls_tool = True
                 case UsageUpdate(usage):

@@ -27,7 +27,7 @@ READERS: Final = frozenset({"read_file"})
 WRITERS: Final = frozenset({"write_file", "edit_file", "multi_edit", "edit_notebook"})
 """Tools whose ``path`` was changed."""
 
-_BLOCK: Final = re.compile(r"\s*<touched>.*?</touched>", re.DOTALL)
+_BLOCK: Final = re.compile(r"(?<!\s)\s*+<touched>.*?</touched>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from zidane_lab.turns import (
 
 __all__ = ["transcript"]
 
-_OWN_TAGS: Final = re.compile(r"<(?=\s*/?\s*(?:conversation|message)\b)", re.IGNORECASE)
+_OWN_TAGS: Final = re.compile(r"<(?=\s*+/?\s*+(?:conversation|message)\b)", re.IGNORECASE)
 _ESCAPED: Final = r"<\\"
 
 

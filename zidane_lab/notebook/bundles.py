@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from zidane_lab.notebook.markdown import plain_markdown, safe_markdown
+from zidane_lab.session.usage_stats import format_cost
 
 __all__ = [
     "MIME",
@@ -216,8 +217,8 @@ def usage_line(line: UsageLine) -> Bundle:
     if line.input or line.output:
         cache = f" (cache {line.cache_read:,})" if line.cache_read else ""
         parts.append(f"in {line.input:,}{cache} / {line.output:,} out")
-    if line.cost:
-        parts.append(f"${line.cost:.4f}" if line.cost < 1 else f"${line.cost:.2f}")
+    if cost := format_cost(line.cost):
+        parts.append(cost)
     if line.window and line.context:
         parts.append(f"context {100 * line.context / line.window:.0f}% of {_thousands(line.window)}")
     parts += [_count(line.turns, "turn"), _count(line.calls, "tool call"), _duration(line.seconds)]
@@ -241,9 +242,10 @@ def prompt(text: str, how: str = "prompt") -> Bundle:
     }
 
 
-def command_reply(text: str) -> Bundle:
-    """Markdown a command answers (our own words; what it quotes has been escaped)."""
-    return {"text/plain": _unmarked(text), "text/markdown": text, MIME: _own("command")}
+def command_reply(text: str, drawing: str | None = None) -> Bundle:
+    """Markdown a command answers (our own words; what it quotes has been escaped), and perhaps a drawing in HTML."""
+    html_form = {} if drawing is None else {"text/html": drawing}
+    return {"text/plain": _unmarked(text), "text/markdown": text, **html_form, MIME: _own("command")}
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:

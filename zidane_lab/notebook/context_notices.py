@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from zidane_lab.agent.cache import break_headline
 from zidane_lab.agent.hooks import Handler
 from zidane_lab.events import (
     BudgetWarning,
@@ -20,7 +21,7 @@ from zidane_lab.events import (
     RetryWait,
 )
 from zidane_lab.notebook import bundles
-from zidane_lab.notebook.context_bundles import Divider, compacting, divider, money, notice, tokens
+from zidane_lab.notebook.context_bundles import Divider, compacting, divider, notice, tokens
 from zidane_lab.notebook.publish import Publisher
 from zidane_lab.turns import CompactSummaryBlock
 
@@ -130,9 +131,8 @@ class ContextNotices:
         )
 
     def _cache(self, event: CacheBreak) -> None:
-        cost = f" ~{money(event.cost)}" if event.cost else ""
-        details = "\n".join(each for each in (event.culprit, event.likely) if each)
-        self._show(notice("cache", f"cache break ↑{tokens(event.tokens)} tokens{cost}", details))
+        details = "\n".join(each for each in (event.culprit, f"likely {event.likely}" if event.likely else "") if each)
+        self._show(notice("cache", break_headline(event), details))
 
     def _budget(self, event: BudgetWarning) -> None:
         spent, limit = amount(event.kind, event.spent), amount(event.kind, event.limit)

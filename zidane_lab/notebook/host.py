@@ -228,14 +228,20 @@ class Host:
 
     async def _command(self, text: str) -> None:
         publisher = self._publisher()
-        context = CommandContext(self.chat, self._facts, self.shell.user_ns)
+        executor = LiveExecutor(
+            self.shell, portal=Portal.here(), parent=cell_header(self.shell), on_interrupt=self.stop
+        )
+        context = CommandContext(
+            self.chat, self._facts, self.shell.user_ns, lambda: (self._renderer(publisher),), executor
+        )
         future = self.thread.submit(run_command(text, context))
         try:
             with on_interrupt(lambda: self._drop(future)):
                 reply = await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             raise RunStopped("The command was stopped.") from None
-        publisher.show(bundles.command_reply(reply.text))
+        if reply.text:
+            publisher.show(bundles.command_reply(reply.text, reply.html))
         if reply.repaint:
             repaint(self.chat.session.turns, publisher)
 

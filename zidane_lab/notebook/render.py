@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
 from zidane_lab.agent.hooks import Handler, HookBus, Uninstall
+from zidane_lab.agent.resume import stop_notice
 from zidane_lab.events import (
     AgentDone,
     AgentStart,
-    FinishReason,
     HookFailed,
     SessionRepaired,
     StreamEnd,
@@ -31,10 +31,11 @@ from zidane_lab.notebook.bundles import ToolCard
 from zidane_lab.notebook.context_notices import ContextNotices
 from zidane_lab.notebook.publish import Publisher
 from zidane_lab.notebook.textflow import TextFlow
+from zidane_lab.session.persisted import PERSISTED
 from zidane_lab.tools.run_python import NOTABLE_BYTES
-from zidane_lab.turns import Usage
+from zidane_lab.turns import ToolResultBlock, Usage
 
-__all__ = ["CellRenderer", "card_for", "finish_notice", "names_left"]
+__all__ = ["CellRenderer", "card_for", "names_left", "note_of"]
 
 TICK_SECONDS: Final = 1.0
 """How often a running call's time is redrawn; after ten seconds, every tenth tick."""
@@ -45,16 +46,6 @@ def card_for(call_id: str, tool: str, arguments: Mapping[str, Any]) -> ToolCard:
     if tool == "run_python":
         return ToolCard(call_id, tool, "running", str(arguments.get("intent", "")), str(arguments.get("code", "")))
     return ToolCard(call_id, tool, "running", "", bundles.arguments_text(arguments))
-
-
-def finish_notice(finish: FinishReason | None) -> tuple[str, str] | None:
-    """Return title and text of the notice for an answer that ended abnormally; ``None`` for a normal end."""
-    return {
-        "length": ("The answer reached the model's output limit.", "Ask it to continue to get the rest."),
-        "refusal": ("The model declined to answer.", "Rephrase the request, or ask another model with --model."),
-        "pause": ("The provider paused the answer.", "Prompt again to let it go on."),
-        "other": ("The answer ended for a reason the provider did not name.", "Prompt again if it looks incomplete."),
-    }.get(finish or "")
 
 
 @dataclass(slots=True)
@@ -281,7 +272,7 @@ class CellRenderer:
             status=event.outcome,
             seconds=execution["wall_seconds"] if execution is not None else event.seconds or None,
             result="" if drew_outputs else event.result.text,
-            note=names_left(execution) if execution is not None else "",
+            note=note_of(event.result),
         )
         drawn = self._draw(card)
         drawn.started = None
@@ -324,8 +315,8 @@ class CellRenderer:
                 )
             )
             self._to.show(bundles.banner(level, title, event.error or ""))  # type: ignore[arg-type]  # the two literals
-        elif (notice := finish_notice(event.finish)) is not None:
-            self._to.show(bundles.banner("warning", *notice))
+        elif (notice := stop_notice(event.status, event.finish)) is not None:
+            self._to.show(bundles.banner("warning", notice.title, notice.text))
         self._to.show(bundles.usage_line(self._usage(event.usage, event)))
 
     def _usage(self, usage: Usage, event: AgentDone) -> bundles.UsageLine:
@@ -345,6 +336,15 @@ class CellRenderer:
     def _shown_seconds(self, seconds: float | None) -> float | None:
         """Return the time to show; a page that must be the same every time shows none."""
         return seconds
+
+
+def note_of(result: ToolResultBlock) -> str:
+    """Say for the card what code did to the names, and where a large result is kept."""
+    execution, kept = result.metadata.get("execution"), result.metadata.get(PERSISTED)
+    notes = [names_left(execution)] if execution is not None else []
+    if isinstance(kept, Mapping) and (path := kept.get("path")):
+        notes.append(f"{int(kept.get('bytes', 0)) / 1000:,.0f} kB, whole in {path}")
+    return "; ".join(note for note in notes if note)
 
 
 def names_left(execution: Mapping[str, Any]) -> str:

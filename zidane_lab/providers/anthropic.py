@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from zidane_lab.errors import BadRequestError
 from zidane_lab.events import FinishReason
+from zidane_lab.providers.anthropic_count import count_tokens
 from zidane_lab.providers.anthropic_request import RequestEncoder
 from zidane_lab.providers.base import (
     Capabilities,
@@ -27,7 +28,7 @@ from zidane_lab.providers.base import (
     ToolCallStart,
     UsageUpdate,
 )
-from zidane_lab.providers.catalog import cost_of, model_info
+from zidane_lab.providers.catalog import ModelInfo, cost_of, model_info
 from zidane_lab.providers.exchange import exchange, mapping
 from zidane_lab.providers.failures import classify
 from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
@@ -113,16 +114,35 @@ class AnthropicProvider:
         """Whether a price applies to this model at this address."""
         return model_info(self.name, model, base_url=self._base_url).input_price is not None
 
+    def model_info(self, model: str) -> ModelInfo:
+        """Return what is known of a model at this address."""
+        return model_info(self.name, model, base_url=self._base_url)
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """Return what tokens of a model cost at this address, in US dollars; ``None`` where no price is known."""
+        return cost_of(self.name, model, usage, base_url=self._base_url)
+
+    async def count_tokens(self, request: Request) -> int:
+        """Return how many tokens a request has, as the service counts them; nothing is charged.
+
+        Raises
+        ------
+        ProviderError
+            The service refused or does not count.
+        """
+        return await count_tokens(self._http, self._base_url, self._headers(), self._encoder.encode(request))
+
     async def aclose(self) -> None:
         """Release connections."""
         await self._http.aclose()
 
+    def _headers(self) -> dict[str, str]:
+        key = {"x-api-key": self._key} if self._key else {}
+        return {"anthropic-version": API_VERSION, **key}
+
     async def _ask(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
         content = self._encoder.encode(request)
-        headers = {"anthropic-version": API_VERSION}
-        if self._key:
-            headers["x-api-key"] = self._key
-        reply = self._http.post(f"{self._base_url}/v1/messages", headers=headers, content=content)
+        reply = self._http.post(f"{self._base_url}/v1/messages", headers=self._headers(), content=content)
         decoder = MessagesDecoder(self.name, secrets=(self._key or "",), base_url=self._base_url)
         async with aclosing(exchange(reply, decoder)) as events:
             async for event in events:

@@ -23,7 +23,7 @@ from zidane_lab.providers.base import (
     ThinkingEnd,
     UsageUpdate,
 )
-from zidane_lab.providers.catalog import cost_of, model_info
+from zidane_lab.providers.catalog import ModelInfo, cost_of, model_info
 from zidane_lab.providers.exchange import DONE, exchange, mapping
 from zidane_lab.providers.failures import classify
 from zidane_lab.providers.http import IDLE_SECONDS, HttpClient, is_local
@@ -103,6 +103,14 @@ class OpenAIChatProvider:
     def price_known(self, model: str) -> bool:
         """Whether a price applies to this model at this address, or the service tells the cost itself."""
         return self._tells_cost or model_info(self.name, model, base_url=self._base_url).input_price is not None
+
+    def model_info(self, model: str) -> ModelInfo:
+        """Return what is known of a model at this address."""
+        return model_info(self.name, model, base_url=self._base_url)
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """Return what tokens of a model cost at this address, in US dollars; ``None`` where no price is known."""
+        return cost_of(self.name, model, usage, base_url=self._base_url)
 
     async def aclose(self) -> None:
         """Release connections."""

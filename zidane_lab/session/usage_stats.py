@@ -92,15 +92,18 @@ def usage_by_model(turns: Iterable[Turn | Answer]) -> tuple[ModelUsage, ...]:
 
 
 def context_now(turns: Sequence[Turn]) -> int:
-    """Return the tokens of the newest prompt a model has counted; 0 before the first.
+    """Return the tokens of the context as it stands; 0 before the first answer.
 
-    Answers that died before their usage arrived are passed over, so that a gauge does not fall to zero. So is the
-    call that wrote a summary: it read another prompt. Sessions of subagents are their own and not looked at.
+    That is the newest prompt a model has counted. Answers that died before their usage arrived are passed over, so
+    that a gauge does not fall to zero. Where a summary came since, it is what was estimated to be left after it.
+    Sessions of subagents are their own and not looked at.
     """
     for turn in reversed(turns):
-        if turn.role != "assistant" or turn.usage is None or not turn.usage.context:
-            continue
-        if not any(isinstance(block, CompactSummaryBlock) for block in turn.blocks):
+        for block in turn.blocks:
+            if isinstance(block, CompactSummaryBlock):
+                after = block.metadata.get("after")
+                return after if type(after) is int and after > 0 else 0
+        if turn.role == "assistant" and turn.usage is not None and turn.usage.context:
             return turn.usage.context
     return 0
 

@@ -44,11 +44,11 @@ def from_openai(messages: object) -> Imported:
     """Read a list of messages, from whatever program; results that follow each other become one turn."""
     into = Collector()
     results: list[Block] = []
-    answers = _LegacyCalls()
+    calls = _Calls()
     for message in into.messages(messages):
         role, content = message.get("role"), message.get("content")
         if role in ("tool", "function"):
-            results.append(_result(message, answers, into.note))
+            results.append(_result(message, calls, into.note))
             continue
         into.add("user", tuple(results))
         results.clear()
@@ -56,7 +56,7 @@ def from_openai(messages: object) -> Imported:
             note_leftovers(message, {"role", "content"}, into.note)
             into.system(content)
         elif role == "assistant":
-            into.add("assistant", tuple(_assistant(message, answers, into.note)))
+            into.add("assistant", tuple(_assistant(message, calls, into.note)))
         else:
             if role != "user":
                 into.note("unknown-role", f"The role {role!r} is none of ours; taken as the user's.")
@@ -66,32 +66,34 @@ def from_openai(messages: object) -> Imported:
     return into.done()
 
 
-class _LegacyCalls:
-    """Ids for calls of the old kind, which have none: results name the function and follow in order."""
+class _Calls:
+    """The calls met so far: their names, and which of the old kind, which have no ids, still wait for results."""
 
     def __init__(self) -> None:
+        self.names: dict[str, str] = {}
         self._count = 0
         self._open: dict[str, list[str]] = {}
 
-    def call(self, name: str) -> str:
+    def add_old(self, name: str) -> str:
+        """Return an id for a call of the old kind."""
         self._count += 1
         call_id = f"call_function_{self._count}"
         self._open.setdefault(name, []).append(call_id)
         return call_id
 
-    def result(self, name: object) -> str | None:
+    def answered(self, message: Mapping[str, Any]) -> str | None:
+        """Return the id of the call a result belongs to; results of the old kind name the function."""
+        call_id, name = message.get("tool_call_id"), message.get("name")
+        if isinstance(call_id, str):
+            return call_id
         waiting = self._open.get(name) if isinstance(name, str) else None
         return waiting.pop(0) if waiting else None
 
 
-def _assistant(message: Mapping[str, Any], answers: _LegacyCalls, note: Note) -> Iterator[Block]:
+def _assistant(message: Mapping[str, Any], calls: _Calls, note: Note) -> Iterator[Block]:
     known = {"role", "content", "refusal", "tool_calls", "function_call", "reasoning_content", "reasoning", "audio"}
     note_leftovers(message, known, note)
-    thinking = message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(thinking, str) and thinking:
-        yield ThinkingBlock(thinking, None, "openai")
-    elif thinking:
-        yield keep_as_text(thinking, note)
+    yield from _reasoning(message, note)
     for part in blocks_of(message.get("content")):
         yield _part(part, note)
     if refusal := message.get("refusal"):
@@ -104,11 +106,26 @@ def _assistant(message: Mapping[str, Any], answers: _LegacyCalls, note: Note) ->
             pass
         case other:
             yield keep_as_text(other, note)
+    for block in _made_calls(message, calls, note):
+        if isinstance(block, ToolCallBlock):
+            calls.names[block.id] = block.name
+        yield block
+
+
+def _reasoning(message: Mapping[str, Any], note: Note) -> Iterator[Block]:
+    """Read the reasoning, which has no place in OpenAI's own format; servers that add it use either name, or both."""
+    texts = [value for name in ("reasoning_content", "reasoning") if (value := message.get(name))]
+    for text in texts[:1] if texts[:1] == texts[1:] else texts:
+        yield ThinkingBlock(text, None, "openai") if isinstance(text, str) else keep_as_text(text, note)
+
+
+def _made_calls(message: Mapping[str, Any], calls: _Calls, note: Note) -> Iterator[Block]:
     for call in blocks_of(message.get("tool_calls")):
         yield _call(call, note)
     match message.get("function_call"):
         case {"name": str(name), **rest}:
-            yield _called(answers.call(name), name, rest.get("arguments"))
+            note_leftovers(rest, {"arguments"}, note)
+            yield _called(calls.add_old(name), name, rest.get("arguments"))
         case None:
             pass
         case other:
@@ -136,14 +153,13 @@ def _called(call_id: str, name: str, arguments: object) -> ToolCallBlock:
     return ToolCallBlock(call_id, name, given, raw)
 
 
-def _result(message: Mapping[str, Any], answers: _LegacyCalls, note: Note) -> Block:
-    call_id = message.get("tool_call_id")
-    if not isinstance(call_id, str):
-        call_id = answers.result(message.get("name"))
+def _result(message: Mapping[str, Any], calls: _Calls, note: Note) -> Block:
+    call_id = calls.answered(message)
     if call_id is None:
         note("damaged", "A result that names no call; kept as text.")
         return TextBlock(as_text(message))
-    note_leftovers(message, {"role", "content", "tool_call_id", "name"}, note)
+    repeated = {"name"} if message.get("name") == calls.names.get(call_id) else set()
+    note_leftovers(message, {"role", "content", "tool_call_id"} | repeated, note)
     parts = [_part(part, note) for part in blocks_of(message.get("content"))]
     is_error = bool(parts) and isinstance(parts[0], TextBlock) and parts[0].text.startswith(ERROR_PREFIX)
     if is_error and isinstance(parts[0], TextBlock):

@@ -10,8 +10,9 @@ from tests.agent.guards.support import Counting, Stage
 from tests.agent.support import simple_tool
 from zidane_lab.agent.guards.mutation_validation import Failure, MutationValidation
 from zidane_lab.errors import ConfigurationError, ToolError
+from zidane_lab.events import ToolAfter
 from zidane_lab.tools.base import ToolOutput
-from zidane_lab.turns import TextBlock
+from zidane_lab.turns import TextBlock, ToolResultBlock
 
 pytestmark = pytest.mark.asyncio
 
@@ -137,10 +138,9 @@ async def test_a_broken_validator_is_reported_and_forgets_what_it_was_asked(tmp_
 async def test_changes_of_a_stopped_run_are_not_blamed_on_the_next(tmp_path):
     validator = Validator()
     it = stage(tmp_path, validator)
-    it.hooks._entries = [entry for entry in it.hooks._entries if entry[0] != "turn:boundary"]
-    await it.boundary(("edit", {"path": "a.py"}))
+    result = ToolResultBlock("call_1", (TextBlock("done"),))
+    await it.hooks.emit(ToolAfter(it.ids, "edit", {"path": "a.py"}, result, "ok", 0.0))  # and no boundary after it
     await it.end()
-    it.hooks.use(MutationValidation(validator, tmp_path))
     await it.boundary(("read_file", {"path": "a.py"}))
     assert validator.asked == []
 

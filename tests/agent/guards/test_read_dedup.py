@@ -151,13 +151,15 @@ async def test_a_result_that_went_to_a_file_does_not_count_as_seen(tmp_path, not
     it = stage(tmp_path, session)
 
     def spill(event):
-        event.result = ToolResultBlock(
-            "", (TextBlock('<persisted-output tool="read_file">\nline 1'),), metadata=event.result.metadata
-        )
+        if event.ids.call_id == "call_1":
+            event.result = ToolResultBlock(
+                "", (TextBlock('<persisted-output tool="read_file">\nline 1'),), metadata=event.result.metadata
+            )
 
     it.hooks.on("tool:transform", spill)
     await read(it)
-    assert READ not in (await read(it)).text
+    assert (await read(it)).text.startswith("line 1")
+    assert "(call_2)" in (await read(it)).text
 
 
 async def test_the_host_has_the_last_word_on_what_is_visible(tmp_path, notes):

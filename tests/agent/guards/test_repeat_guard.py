@@ -15,6 +15,9 @@ from zidane_lab.agent.guards.repeat_guard import (
     default_repeat_guard_tracked,
 )
 from zidane_lab.errors import AbortedError, ConfigurationError, ToolError
+from zidane_lab.session.read_state import read_evidence
+from zidane_lab.tools.base import ToolOutput
+from zidane_lab.turns import TextBlock
 
 LS = ("shell", {"command": "ls"})
 READ = ("read_file", {"path": "a", "offset": 1})
@@ -167,6 +170,18 @@ async def test_python_that_comes_to_the_same_is_a_repetition_whatever_its_time_a
 async def test_python_that_gets_somewhere_is_none(outputs):
     it = await stage(run_python=Counting(*outputs))
     assert await play(it, *[code("step()")] * 12) == "-" * 12
+
+
+@pytest.mark.asyncio
+async def test_watching_a_file_that_grows_is_none_reading_one_that_does_not_is():
+    def seen(size):
+        evidence = read_evidence("/log", 1, 300, mtime=1.5, size=size)
+        return ToolOutput((TextBlock("…"),), metadata=evidence)
+
+    growing = await stage(read_file=Counting(*[seen(n) for n in range(20)]))
+    assert await play(growing, *[READ] * 12) == "-" * 12
+    still = await stage(read_file=Counting(seen(1)))
+    assert await play(still, *[READ] * 5) == "--NNB"
 
 
 @pytest.mark.asyncio

@@ -153,6 +153,27 @@ async def test_a_run_that_is_stopped_leaves_nothing_that_waits():
     assert await asyncio.wait_for(ask(it, "a"), 5) == "run 1"
 
 
+async def test_a_run_stopped_at_the_gate_leaves_nothing_that_waits_either():
+    asked = asyncio.Event()
+
+    async def ask_person(event):
+        if event.ids.run_id == "run_1":
+            asked.set()
+            await asyncio.sleep(60)
+
+    it, _ = stage(by_q)
+    it.hooks.on("tool:gate", ask_person)
+    await it.start()
+    task = asyncio.ensure_future(ask(it, "a"))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await it.end()
+    await it.start("run_2")
+    assert await asyncio.wait_for(ask(it, "a"), 5) == "run 1"
+
+
 async def test_a_broken_hasher_or_reason_lets_the_guard_fail_not_the_call():
     def broken(*_):
         raise ValueError("oops")

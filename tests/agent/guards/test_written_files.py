@@ -34,6 +34,15 @@ def test_any_text_can_be_looked_through(code):
     assert all(isinstance(name, str) and name for name in named_files(code))
 
 
+@pytest.mark.parametrize(
+    "code",
+    ["\n" * 200_000 + "x", "%%file a" + " " * 200_000 + "x", "%%file " * 30_000, '"' + "a." * 100_000, '"a' * 100_000],
+)
+def test_long_texts_do_not_take_long(code):
+    # A pattern that goes back and forth would need minutes here, and run into the limit of the whole test run.
+    assert len(named_files(code)) <= 1
+
+
 def runs(tmp_path, handler, tool="run_python"):
     async def run(_context, code="", **_):
         return handler(code)
@@ -59,14 +68,9 @@ async def test_new_and_changed_files_are_named_in_the_result_others_are_not(tmp_
     for name in ("old.py", "read.py"):
         (tmp_path / name).write_text("x = 1")
     it = runs(tmp_path, execute(tmp_path))
-    code = "\n".join(
-        [
-            "from pathlib import Path",
-            "Path('new.py').write_text('a')",
-            "Path('old.py').write_text('bc')",
-            "Path('read.py').read_text()",
-            "'never.py'",
-        ]
+    code = (
+        "from pathlib import Path\n"
+        "Path('new.py').write_text('a'); Path('old.py').write_text('bc'); Path('read.py').read_text(); 'never.py'"
     )
     (result,) = await it.turn(("run_python", {"code": code}))
     assert result.metadata["written"] == [str(tmp_path / "new.py"), str(tmp_path / "old.py")]

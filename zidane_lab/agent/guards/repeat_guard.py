@@ -3,6 +3,7 @@
 A *repetition* is one call again and again, or a cycle of up to three calls (look, try, look, try). Other calls in
 between end it, since something else is being tried; so does a word from the person. Running Python again counts only
 when it also came to the same: code that draws from a generator, watches a job or moves variables on is progress.
+So does reading a file again: one that was changed meanwhile is another file.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from zidane_lab.agent.guards.shell_form import normalize_shell_command
 from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.errors import AbortedError, ConfigurationError
 from zidane_lab.events import AgentStart, Ids, Injection, ToolAfter, ToolGate, TurnBoundary, UserTurn
+from zidane_lab.session.read_state import READ
 from zidane_lab.turns import ToolResultBlock
 
 __all__ = [
@@ -173,6 +175,9 @@ class _Watch:
     refused_in: str | None = None
     ending: str | None = None
 
+    def __post_init__(self) -> None:
+        self._forget()
+
     def at_start(self, _event: AgentStart) -> None:
         self._forget()
 
@@ -198,8 +203,9 @@ class _Watch:
             return
         if event.block is None:
             event.block = (
-                f"this is repetition {count} of the same step without anything new coming of it. It is refused until "
-                "you do something else: use the results you have, try another approach, or say what is in the way."
+                f"this is repetition {count} of the same step, or the same few, with nothing else in between. It is "
+                "refused until you do something else: use the results you have, try another approach, or say what is "
+                "in the way."
             )
         await self._announce(event.ids, event.tool, f"refused: repetition {count} of the same step")
         if self.refused_in is None:
@@ -209,11 +215,14 @@ class _Watch:
 
     def after(self, event: ToolAfter) -> None:
         step = self.by_call.pop(event.ids.call_id, None)
-        if step is not None and event.tool == _CODE_TOOL and event.outcome != "blocked":
+        if step is None or event.outcome == "blocked":
+            return
+        if event.tool == _CODE_TOOL:
+            step.outcome = _came_to(event.result)
             if _moved_on(event.result):
                 step.key = None
-            else:
-                step.outcome = _came_to(event.result)
+        elif isinstance(read := event.result.metadata.get(READ), Mapping):
+            step.outcome = f"{read.get('mtime')} {read.get('size')}"
 
     async def at_boundary(self, event: TurnBoundary) -> None:
         if self.ending is not None:
@@ -245,8 +254,8 @@ class _Watch:
 
 def _note(tool: str, count: int) -> str:
     return (
-        f"You have now taken the same step ({tool}) {count} times in a row, and it came to the same. Do not repeat it: "
-        "use the results you have, try a different approach, or say what is in the way. "
+        f"You have now taken the same step, or the same few, {count} times in a row (last: {tool}). Do not go on like "
+        "that: use the results you have, try a different approach, or say what is in the way. "
         "If you are waiting for something, wait longer in one call."
     )
 

@@ -28,7 +28,7 @@ _TOOL: Final = "run_python"
 _MOST: Final = 50
 """Files of one piece of code that are looked at."""
 _LITERAL: Final = re.compile(r"""(?P<quote>["'])(?P<name>[^"'\n\\{}]{1,400}?\.\w{1,12})(?P=quote)""")
-_WRITEFILE: Final = re.compile(r"^\s*%%(?:writefile|file)\s+(?:-a\s+)?(?P<name>\S[^\n]*?)\s*$", re.MULTILINE)
+_WRITEFILE: Final = re.compile(r"^[ \t]*%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?(?P<name>[^\n]+)", re.MULTILINE)
 
 Stamps: TypeAlias = Mapping[str, tuple[int, int] | None]
 """Time of the last change (ns) and size by absolute path; ``None`` where there is no such file."""
@@ -37,8 +37,8 @@ Stamps: TypeAlias = Mapping[str, tuple[int, int] | None]
 def named_files(code: str) -> tuple[str, ...]:
     """Return what in ``code`` reads like the name of a file with a suffix, in order, at most 50 of them."""
     found = [*_WRITEFILE.finditer(code), *_LITERAL.finditer(code)]
-    names = (match["name"].strip("\"'") for match in found)
-    return tuple(dict.fromkeys(name for name in names if "://" not in name))[:_MOST]
+    names = (match["name"].strip().strip("\"'") for match in found)
+    return tuple(dict.fromkeys(name for name in names if name and "://" not in name))[:_MOST]
 
 
 @dataclass(frozen=True, slots=True)
