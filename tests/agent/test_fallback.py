@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from zidane_lab.agent.fallback import COOLDOWN_SECONDS, FallbackState, next_target, window_of_target
+from zidane_lab.agent.fallback import COOLDOWN_SECONDS, FallbackState, next_target
 from zidane_lab.errors import (
     AbortedError,
     AuthError,
@@ -117,21 +117,3 @@ def test_the_next_run_begins_with_the_first_model_again_once_it_may(state, clock
 def test_a_model_is_known_by_its_name_from_run_to_run(state):
     state.note(ONE, RateLimitError("x", retry_after=100))
     assert state.is_cooling(ModelTarget(SimpleNamespace(name="a", default_model="x"), "big", 5))
-
-
-@pytest.mark.parametrize(
-    ("index", "given", "windows", "known", "expected"),
-    [
-        (0, None, (None, None), None, None),
-        (0, None, (None, None), 300, 300),
-        (0, 100, (None, 50), 300, 100),
-        (0, 100, (80, 50), 300, 100),
-        (0, None, (80, 50), 300, 80),
-        (1, 100, (None, 50), 300, 50),
-        (1, 100, (None, None), 300, 100),
-        (1, None, (None, None), 300, 300),
-    ],
-)
-def test_which_window_applies(index, given, windows, known, expected):
-    targets = [ModelTarget(A, str(place), window) for place, window in enumerate(windows)]
-    assert window_of_target(targets, index, given, lambda _: known) == expected

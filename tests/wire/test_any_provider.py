@@ -13,7 +13,7 @@ from zidane_lab.providers.base import Request
 from zidane_lab.wire.build import wire_turns
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(TURNS, STATES)
 def test_any_history_is_accepted_by_both_vendors_and_left_as_it_was(turns, state):
     before = copy.deepcopy(turns)

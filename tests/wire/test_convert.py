@@ -181,7 +181,7 @@ def leaves(value):
         yield value
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(FOREIGN)
 def test_any_list_is_read_no_word_is_lost_and_both_vendors_take_what_comes_of_it(messages):
     before = copy.deepcopy(messages)

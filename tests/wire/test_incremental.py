@@ -26,7 +26,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(TURNS, STATES, STEPS)
 def test_however_a_session_grows_branches_and_decides_the_result_is_that_of_the_whole(turns, state, steps):
     builder = WireBuilder()

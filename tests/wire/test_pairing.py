@@ -176,6 +176,24 @@ def test_what_the_listener_raises_ends_the_pass():
         repair_pairing((user("q"), assistant(call("1"))), on_repair=refuse)
 
 
+def test_4_reasoning_left_at_the_end_counts_as_empty_too():
+    thought = ThinkingBlock("hm", signature="s")
+    turns = (user("q"), assistant(call("1")), user(result("1")), assistant("so", thought, call("1")))
+    blocks, seen = repaired(*turns)
+    assert blocks[3] == (TextBlock("so"), thought, TextBlock(TOOL_USE_INTERRUPTED))
+    assert [repair.mode for repair in seen] == ["duplicate-tool-use-strip", "empty-assistant-marker"]
+
+
+def test_the_effort_grows_with_the_history_not_with_its_square():
+    many = [str(n) for n in range(30_000)]
+    turns = (user("q"), assistant(*map(call, many)), user(*map(result, many[::2])))
+    assert len(repair_pairing(turns)[2].blocks) == len(many)
+    whole = (user("q"), assistant(*map(call, many)), user(*map(result, many)))
+    assert repair_pairing(whole, strict=True) is whole
+    turn, minted = remint_duplicate_calls(assistant(*[call("0")] * 30_000), {"0"})
+    assert len({each.id for each in turn.tool_calls}) == len(minted) == 30_000
+
+
 def test_nothing_handed_in_is_changed():
     turns = (user(result("0")), assistant(call("1"), call("1")), assistant(call("2")), user(result("2"), result("2")))
     before = copy.deepcopy(turns)

@@ -17,6 +17,9 @@ from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.budgets import Spent, spent_in
 from zidane_lab.agent.calling import Caller
 from zidane_lab.agent.context_size import measured_in
+from zidane_lab.agent.guards.local_reliability import with_defaults
+from zidane_lab.agent.guards.settings import guards_for
+from zidane_lab.agent.guards.tool_state import SessionToolState, ToolStateController
 from zidane_lab.agent.hooks import HookBus
 from zidane_lab.agent.inbox import Inbox, Prompt, prompt_blocks, said
 from zidane_lab.agent.kit import Continuity, Kit
@@ -46,8 +49,8 @@ def _outcome(
     error = task.exception()
     if error is None:
         return *task.result(), None
-    if isinstance(error, AbortedError):
-        return "aborted", None, None
+    if isinstance(error, AbortedError):  # by a tool or a guard, which says why
+        return "aborted", None, error
     if isinstance(error, Exception):
         return "error", None, error
     raise error
@@ -131,8 +134,15 @@ class Agent:
         self.hooks = hooks if hooks is not None else HookBus()
         if self.session.path is not None:
             self.hooks.use(PartialTexts(self.session))
+        self.tool_state = ToolStateController(SessionToolState(self.session))
+        self.hooks.use(self.tool_state)
         self.behavior = behavior if behavior is not None else Behavior()
         self.cwd = cwd if cwd is not None else Path.cwd()
+        if self.behavior.guards is not None:
+            for guard in guards_for(self.behavior.guards, self.session, cwd=self.cwd):
+                self.hooks.use(guard)
+        if self.behavior.read_file_defaults and "read_file" in self.tools:
+            self.tools["read_file"] = with_defaults(self.tools["read_file"], self.behavior.read_file_defaults)
         self.name, self.depth = name, depth
         self.fallbacks = tuple(fallbacks)
         self.summarizer, self.promotion = summarizer, promotion
@@ -261,7 +271,7 @@ class Agent:
         await self.hooks.emit(AgentDone(ids, status, finish, usage, answers, seconds, error, code))
         if cancelled:
             raise asyncio.CancelledError
-        if failure is not None:
+        if failure is not None and status == "error":
             failure.result = result  # type: ignore[attr-defined]  # documented above
             raise failure
         return result
@@ -382,4 +392,5 @@ class Agent:
             self.promotion,
             self.notebook_spent,
             self.system_boundary,
+            self.tool_state,
         )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
 from zidane_lab.errors import AbortedError, ToolInputError, ZidaneError
 from zidane_lab.events import Ids, ToolAfter, ToolBefore, ToolErrored, ToolGate, ToolProgress, ToolTransform
@@ -51,6 +52,7 @@ class Batch:
     outputs: OutputStore | None = None
     superseded: Callable[[], bool] = lambda: False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    tool_state: ToolStateController | None = None
     abort_requested: bool = False
     _running: dict[str, asyncio.Task[ToolResultBlock]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
@@ -205,7 +207,8 @@ class Batch:
             event = ToolProgress(ids, tool.name, stream, text)  # type: ignore[arg-type]  # tools pass the literals
             asyncio.run_coroutine_threadsafe(self.hooks.emit(event), loop)
 
-        context = ToolContext(ids, self.cwd, self.executor, self.outputs, progress)
+        state = self.tool_state.view(tool.name, ids.call_id or "") if self.tool_state is not None else None
+        context = ToolContext(ids, self.cwd, self.executor, self.outputs, progress, state)
         try:
             output = await tool.run(context, arguments)
         except AbortedError:

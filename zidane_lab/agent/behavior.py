@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from zidane_lab.agent.budgets import Budgets
+from zidane_lab.agent.guards.settings import GuardSettings
 from zidane_lab.agent.resume import ResumePolicy
 from zidane_lab.agent.retry import RetryPolicy
 from zidane_lab.agent.thinking_decay import ThinkingDecay
@@ -50,6 +52,11 @@ class Behavior:
         Tools whose failure cancels the calls of the same batch that come after or beside it.
     strict_pairing
         Whether calls and results that do not match end the run instead of being mended.
+    guards
+        Guards against repetition and waste that the agent installs itself, behind the handlers that are on its bus
+        already; ``None`` where they were installed there, as a chat does.
+    read_file_defaults
+        Arguments of ``read_file`` that count where the model gives none.
     """
 
     max_turns: int | None = 100
@@ -66,6 +73,8 @@ class Behavior:
     tool_execution: Literal["parallel", "sequential"] = "parallel"
     cascade_tools: frozenset[str] = frozenset({"shell"})
     strict_pairing: bool = False
+    guards: GuardSettings | None = None
+    read_file_defaults: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("max_turns", "max_tokens", "thinking_budget"):

@@ -20,7 +20,7 @@ from zidane_lab.errors import AuthError, ContextExceededError, ProviderError
 from zidane_lab.providers.limits import classify_provider_limit
 from zidane_lab.providers.targets import ModelTarget
 
-__all__ = ["COOLDOWN_SECONDS", "FallbackState", "next_target", "window_of_target"]
+__all__ = ["COOLDOWN_SECONDS", "FallbackState", "next_target"]
 
 COOLDOWN_SECONDS: Final = 300.0
 """How long a model that hit a limit is left alone when the service does not say when it resets."""
@@ -110,25 +110,3 @@ def next_target(
             continue
         return later
     return None
-
-
-def window_of_target(
-    targets: Sequence[ModelTarget],
-    index: int,
-    given: int | None,
-    known: Callable[[ModelTarget], int | None] = lambda _target: None,
-) -> int | None:
-    """Return the context window that applies while ``targets[index]`` answers, in tokens.
-
-    Parameters
-    ----------
-    given
-        The window a host set for the run, sized for its first model. A later target's own goes before it.
-    known
-        What the catalog knows of a target; asked where nothing was set.
-    """
-    target = targets[index]
-    own = given if index == 0 and given is not None else target.window
-    if own is None:
-        own = given
-    return known(target) if own is None else own

@@ -9,6 +9,7 @@ from pathlib import Path
 from zidane_lab.agent.budgets import Spent
 from zidane_lab.agent.cache import CacheWatch
 from zidane_lab.agent.fallback import FallbackState
+from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
 from zidane_lab.compaction.state import CompactionState
 from zidane_lab.kernel.execution import Executor
@@ -62,6 +63,8 @@ class Kit:
         What all sessions of the notebook have spent, for limits on the notebook.
     system_boundary
         Length of the part of the system prompt that is the same from day to day and place to place.
+    tool_state
+        What tools keep from call to call.
     """
 
     session: Session
@@ -75,3 +78,4 @@ class Kit:
     promotion: ModelTarget | None = None
     notebook_spent: Callable[[], Spent] | None = None
     system_boundary: int | None = None
+    tool_state: ToolStateController | None = None

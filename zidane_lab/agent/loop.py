@@ -136,6 +136,7 @@ class Run:
             kit.session,
             superseded=lambda: bool(self._inbox.steers),
             waiting=self._ledger.paused,
+            tool_state=kit.tool_state,
         )
         try:
             results = await batch.run(calls)

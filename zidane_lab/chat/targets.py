@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 
@@ -48,14 +49,15 @@ class Providers:
 
     def fallbacks(self, primary: ModelTarget, names: tuple[str, ...]) -> tuple[ModelTarget, ...]:
         """Return the models that can take over from ``primary``, in order; those without a key are left out."""
-        return tuple(self.target(name) for name in filter_chain(primary.name, names, self._is_available))
+        return tuple(self.target(name) for name in filter_chain(primary.name, self._usable(names)))
 
-    def _is_available(self, kind: str) -> bool:
-        try:
-            self.target(kind)
-        except ZidaneError:
-            return False
-        return True
+    def _usable(self, names: tuple[str, ...]) -> list[str]:
+        """Return the full names of the models that can be asked at all."""
+        full = []
+        for name in names:
+            with contextlib.suppress(ZidaneError):  # no key, say: another one of the chain may have one
+                full.append(self.target(name).name)
+        return full
 
     async def aclose(self) -> None:
         """Release the connections; the next use makes new ones."""

@@ -303,7 +303,9 @@ class CellRenderer:
                 self._draw(replace(drawn.card, status="interrupted"))
         if event.status == "aborted":
             self._to.show(
-                bundles.banner("warning", "Stopped.", "What was done is kept; prompt again to go on from here.")
+                bundles.banner(
+                    "warning", "Stopped.", event.error or "What was done is kept; prompt again to go on from here."
+                )
             )
         elif event.status == "error":
             level, title = (

@@ -139,7 +139,12 @@ class Session:
         began = other.header
         header = _header(notebook=began.notebook, cwd=began.cwd, parent_session=began.id)
         paths = SessionPaths(folder or path.parent, header.id)
-        return cls(FileStore(paths, header, Owner(kernel=kernel), seed=active_branch(other.entries)))
+        session = cls(FileStore(paths, header, Owner(kernel=kernel), seed=active_branch(other.entries)))
+        if session.folder is not None:
+            from zidane_lab.session.kept_results import copy_kept
+
+            copy_kept(paths_of(path).folder, session.folder)
+        return session
 
     @classmethod
     def memory(cls) -> Self:

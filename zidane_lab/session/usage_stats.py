@@ -99,10 +99,12 @@ def context_now(turns: Sequence[Turn]) -> int:
     Sessions of subagents are their own and not looked at.
     """
     for turn in reversed(turns):
-        for block in turn.blocks:
-            if isinstance(block, CompactSummaryBlock):
-                after = block.metadata.get("after")
-                return after if type(after) is int and after > 0 else 0
+        summary = next((block for block in turn.blocks if isinstance(block, CompactSummaryBlock)), None)
+        if summary is not None:
+            after = summary.metadata.get("after")
+            if type(after) is int and after > 0:
+                return after
+            continue
         if turn.role == "assistant" and turn.usage is not None and turn.usage.context:
             return turn.usage.context
     return 0

@@ -30,8 +30,9 @@ _SPECIAL: Final = re.compile(r"[*?\[{\\]")
 def glob_tool() -> Tool:
     """Return the tool."""
     from zidane_lab.tools.decorator import tool
+    from zidane_lab.tools.useless import flag_useless
 
-    return tool(tier="read", concurrency="shared")(glob)
+    return tool(tier="read", concurrency="shared")(flag_useless(_found_nothing)(glob))
 
 
 def glob(
@@ -149,3 +150,7 @@ def _first_group(text: str) -> tuple[int, int, list[str]] | None:
     start, end, commas = best
     cuts = [start, *commas, end]
     return start, end + 1, [text[left + 1 : right] for left, right in itertools.pairwise(cuts)]
+
+
+def _found_nothing(text: str) -> bool:
+    return text.startswith("[nothing in ")

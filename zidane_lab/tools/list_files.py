@@ -23,8 +23,9 @@ MAX_DEPTH: Final = 10
 def list_files_tool() -> Tool:
     """Return the tool."""
     from zidane_lab.tools.decorator import tool
+    from zidane_lab.tools.useless import flag_useless
 
-    return tool(tier="read", concurrency="shared")(list_files)
+    return tool(tier="read", concurrency="shared")(flag_useless(_found_nothing)(list_files))
 
 
 def list_files(
@@ -57,3 +58,7 @@ def list_files(
         notes.insert(0, f"{left:,} more entries left out; list a folder of it, or raise `limit`")
     header = f"{show_name(str(target))}{'' if shown else ' is empty'}"
     return "\n".join([header, *(entry.describe() for entry in shown), *(f"[{note}]" for note in notes)])
+
+
+def _found_nothing(text: str) -> bool:
+    return text.split("\n", maxsplit=1)[0].endswith(" is empty")

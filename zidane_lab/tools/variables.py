@@ -19,8 +19,9 @@ _MAX_LIMIT = 1_000
 def list_variables_tool() -> Tool:
     """Return the tool."""
     from zidane_lab.tools.decorator import tool
+    from zidane_lab.tools.useless import flag_useless
 
-    return tool(tier="read", concurrency="shared")(list_variables)
+    return tool(tier="read", concurrency="shared")(flag_useless(_found_nothing)(list_variables))
 
 
 @functools.cache
@@ -82,3 +83,7 @@ def _row(name: str, kind: str, summary: str) -> str:
     """Write one variable on one line, whatever its summary holds."""
     text = " ".join(summary.split())
     return f"{name}: {kind}" + (f" — {text}" if text and text != kind else "")
+
+
+def _found_nothing(text: str) -> bool:
+    return text.startswith("There are no variables")

@@ -122,14 +122,12 @@ def _reasoning(message: Mapping[str, Any], note: Note) -> Iterator[Block]:
 def _made_calls(message: Mapping[str, Any], calls: _Calls, note: Note) -> Iterator[Block]:
     for call in blocks_of(message.get("tool_calls")):
         yield _call(call, note)
-    match message.get("function_call"):
-        case {"name": str(name), **rest}:
-            note_leftovers(rest, {"arguments"}, note)
-            yield _called(calls.add_old(name), name, rest.get("arguments"))
-        case None:
-            pass
-        case other:
-            yield keep_as_text(other, note)
+    old = message.get("function_call")
+    if isinstance(old, Mapping) and isinstance(name := old.get("name"), str):
+        note_leftovers(old, {"name", "arguments"}, note)
+        yield _called(calls.add_old(name), name, old.get("arguments"))
+    elif old is not None:
+        yield keep_as_text(old, note)
 
 
 def _call(call: Any, note: Note) -> Block:
