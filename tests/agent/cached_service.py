@@ -68,13 +68,22 @@ class Exchange:
 class CachedService:
     """The provider.
 
-    ``script`` says what to answer; requests for a summary are answered with ``summary``. With ``keep_bodies`` the
-    exchanges hold the bodies, which are large. A prompt fits when it and the answer asked for fit into ``window``.
+    Parameters
+    ----------
+    script
+        Says what to answer; requests for a summary are answered with ``summary``.
+    window
+        Tokens a prompt may have; with ``counts_answer`` the prompt and the answer it asks for, as older models do.
+    keep_bodies
+        Whether the exchanges hold the bodies, which are large.
+    inspect
+        Looks at every body before anything else does.
     """
 
     script: Script
     window: int
     summary: str = "What was done so far: the tables were read, cleaned and joined. " * 20
+    counts_answer: bool = False
     keep_bodies: bool = False
     inspect: Callable[[dict[str, Any]], None] | None = None
     exchanges: list[Exchange] = field(default_factory=list)
@@ -107,7 +116,7 @@ class CachedService:
             asks_for_summary(body),
         )
         self.exchanges.append(exchange)
-        if exchange.tokens + body["max_tokens"] > self.window:
+        if exchange.tokens + (body["max_tokens"] if self.counts_answer else 0) > self.window:
             exchange.refused = True
             raise ContextExceededError(f"prompt is too long: {exchange.tokens} tokens > {self.window} maximum")
         blocks = [self.summary_answer()] if exchange.is_summary else list(self.script(request))

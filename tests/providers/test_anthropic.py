@@ -20,6 +20,7 @@ from zidane_lab.providers.anthropic import AnthropicProvider
 from zidane_lab.providers.anthropic_request import build_request
 from zidane_lab.providers.base import (
     Finish,
+    HistoryRepair,
     Provider,
     Request,
     TextDelta,
@@ -486,7 +487,9 @@ async def test_refused_reasoning_costs_the_reasoning_not_the_conversation(messag
         return httpx.Response(200, content=sse(*HELLO, message_delta(), MESSAGE_STOP))
 
     provider = AnthropicProvider("key", transport=httpx.MockTransport(handler))
-    assert text_of(await events_of(provider, ask(*SEALED))) == "Hello"
+    events = await events_of(provider, ask(*SEALED))
+    assert text_of(events) == "Hello"
+    assert events[0] == HistoryRepair("1 block of earlier reasoning left out: its seal was refused.")
     assert len(sent) == 2
     later = ask(*SEALED, assistant(ThinkingBlock("t2", "new", "anthropic"), "Hello"), user("and?"))
     await events_of(provider, later)

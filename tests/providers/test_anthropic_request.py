@@ -180,13 +180,14 @@ def test_only_own_sealed_reasoning_is_replayed():
     foreign = (
         ThinkingBlock("no seal", None, "anthropic"),
         ThinkingBlock("theirs", "sig", "openai"),
-        ThinkingBlock("whose?", "sig"),
     )
-    body = body_of(user("hi"), assistant(own, hidden, old, *foreign, "answer"), user("go on"))
+    unnamed = ThinkingBlock("from before makers were noted", "sig3")
+    body = body_of(user("hi"), assistant(own, hidden, old, *foreign, unnamed, "answer"), user("go on"))
     assert body["messages"][1]["content"] == [
         {"type": "thinking", "thinking": "mine", "signature": "sig"},
         {"type": "redacted_thinking", "data": "data"},
         {"type": "redacted_thinking", "data": "data2"},
+        {"type": "thinking", "thinking": "from before makers were noted", "signature": "sig3"},
         {"type": "text", "text": "answer"},
     ]
 

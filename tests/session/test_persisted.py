@@ -23,7 +23,6 @@ from zidane_lab.session.persisted import (
     saved_output,
 )
 from zidane_lab.turns import ImageBlock, TextBlock
-from zidane_lab.wire.elide import PERSISTED_PREFIX
 
 LONG = "x" * 101
 
@@ -51,7 +50,7 @@ def test_a_long_result_goes_to_a_file_and_a_stand_in_takes_its_place(folder):
 
 
 def test_everybody_means_the_same_prefix():
-    assert PERSISTED_STUB_PREFIX == PERSISTED_PREFIX == '<persisted-output tool="'
+    assert PERSISTED_STUB_PREFIX == '<persisted-output tool="'
 
 
 @pytest.mark.parametrize(

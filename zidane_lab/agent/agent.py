@@ -192,7 +192,7 @@ class Agent:
         ConfigurationError
             Nothing is running, or the prompt is empty.
         """
-        if not self.running:
+        if self._run is None:
             raise ConfigurationError("Nothing is running to be steered.", hint="Send it as an ordinary prompt.")
         self._inbox.steers.append(prompt_blocks(prompt))
 
@@ -298,8 +298,10 @@ class Agent:
             There is nothing to summarise, or the scope says no part of this conversation.
         AbortedError
             It was stopped; nothing was changed.
-        CompactionError, ProviderError
+        CompactionError, ProviderError, OperationTimeoutError
             It failed; nothing was changed.
+        SessionError
+            The summary could not be written to the disk; it holds all the same.
         ConfigurationError
             A run is under way.
         """
@@ -311,11 +313,16 @@ class Agent:
         ids = Ids(last, depth=self.depth, agent_name=self.name)
         kit = self._kit()
         caller = Caller(kit, self.behavior, ids, self._new_ledger(self.behavior), self.system)
-        system = SystemTransform(ids, self.system)
-        await self.hooks.emit(system)
-        caller.use_system(system.system)
-        work = caller.room.compact("manual", caller.target, lambda: caller.request(0), scope, instructions=instructions)
-        task = asyncio.ensure_future(work)
+
+        async def work(scope: Scope) -> CompactEnd:
+            system = SystemTransform(ids, self.system)
+            await self.hooks.emit(system)
+            caller.use_system(system.system)
+            return await caller.room.compact(
+                "manual", caller.target, lambda: caller.request(0), scope, instructions=instructions
+            )
+
+        task = asyncio.ensure_future(work(scope))
         if await self._wait(task):
             raise asyncio.CancelledError
         if task.cancelled():
@@ -374,10 +381,16 @@ class Agent:
 
     def _new_ledger(self, behavior: Behavior) -> BudgetLedger:
         ledger = BudgetLedger(behavior.limits, session=spent_in(self.session), notebook=self.notebook_spent)
-        ledger.require_price(self.provider, self.model)
-        if self.summarizer is not None:
-            ledger.require_price(self.summarizer.provider, self.summarizer.model)
+        targets = self._targets
+        first = targets[self.continuity.fallback.first(targets)]
+        for target in (first, self.summarizer, self.promotion):
+            if target is not None:
+                ledger.require_price(target.provider, target.model)
         return ledger
+
+    @property
+    def _targets(self) -> tuple[ModelTarget, ...]:
+        return ModelTarget(self.provider, self.model), *self.fallbacks
 
     def _kit(self) -> Kit:
         return Kit(
@@ -386,7 +399,7 @@ class Agent:
             self.tools,
             self.executor,
             self.cwd,
-            (ModelTarget(self.provider, self.model), *self.fallbacks),
+            self._targets,
             self.continuity,
             self.summarizer,
             self.promotion,

@@ -10,9 +10,20 @@ from typing import Any, Final
 from zidane_lab.agent.live_usage import LiveUsage, Price, running_cost
 from zidane_lab.agent.retry import shows_answer
 from zidane_lab.errors import StreamInterruptedError
-from zidane_lab.events import Event, FinishReason, Ids, StreamEnd, StreamProgress, StreamText, StreamThinking, ToolInput
+from zidane_lab.events import (
+    Event,
+    FinishReason,
+    HistoryRepaired,
+    Ids,
+    StreamEnd,
+    StreamProgress,
+    StreamText,
+    StreamThinking,
+    ToolInput,
+)
 from zidane_lab.providers.base import (
     Finish,
+    HistoryRepair,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
@@ -70,6 +81,8 @@ class Assembly:
             case ToolCallEnd():
                 self.close()
                 self._done.append(ToolCallBlock(event.id, event.name, event.input, event.raw))
+            case HistoryRepair(what):
+                return HistoryRepaired(ids, what)
             case UsageUpdate(usage):
                 self.usage = usage
             case Finish(reason):

@@ -40,6 +40,11 @@ class Behavior:
         How that number falls from one answer of a run to the next.
     compaction
         When the conversation is summarised by itself, and how; ``None`` for never by itself.
+    trim_outputs_over
+        Bytes of tool text that may be sent; past it the outputs of earlier turns are left out, whatever the window.
+        ``None`` for no such limit.
+    trim_keep_turns
+        Newest turns whose outputs stay then.
     retry
         How calls that fail in passing are made again.
     resume
@@ -67,6 +72,8 @@ class Behavior:
     thinking_budget: int | None = None
     thinking_decay: ThinkingDecay | None = None
     compaction: AutoCompact | None = field(default=AutoCompact())
+    trim_outputs_over: int | None = None
+    trim_keep_turns: int = 4
     retry: RetryPolicy = field(default=RetryPolicy())
     resume: ResumePolicy = field(default=ResumePolicy())
     cache_ttl: CacheTtl = "5m"

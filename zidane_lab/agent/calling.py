@@ -10,7 +10,7 @@ from zidane_lab.agent.assemble import Assembly, assemble
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.fallback import next_target
 from zidane_lab.agent.kit import Kit
-from zidane_lab.agent.ledger import BudgetLedger
+from zidane_lab.agent.ledger import BudgetLedger, check
 from zidane_lab.agent.retry import with_retries
 from zidane_lab.agent.room import Room, window_of
 from zidane_lab.agent.thinking_decay import decayed_budget
@@ -37,8 +37,6 @@ class Caller:
 
     Attributes
     ----------
-    target
-        The model that answers now.
     room
         Keeps the conversation within its window.
     """
@@ -46,9 +44,14 @@ class Caller:
     def __init__(self, kit: Kit, behavior: Behavior, ids: Ids, ledger: BudgetLedger, system: str = "") -> None:
         self._kit, self._behavior, self._ids, self._ledger = kit, behavior, ids, ledger
         self.system, self._boundary = system, kit.system_boundary
-        self.target: ModelTarget = kit.targets[kit.continuity.fallback.first(kit.targets)]
+        self._chain = kit.targets[kit.continuity.fallback.first(kit.targets) :]
         self.room = Room(kit, behavior, ids, ledger)
         self._before: Usage | None = None
+
+    @property
+    def target(self) -> ModelTarget:
+        """The model that answers now."""
+        return self._chain[0]
 
     def use_system(self, text: str) -> None:
         """Send another system prompt, which a hook made of the one given; its boundary holds if what is above does."""
@@ -72,21 +75,28 @@ class Caller:
         """
         if index == 0:
             await self.room.tidy()
-        self.target = await self.room.make(self.target, lambda: self.request(index))
+        await self._make_room(index)
+        await check(self._ledger, self._kit.hooks.emit, self._ids)  # a summary may have used up what was left
         await self._kit.hooks.emit(TurnBefore(replace(self._ids, turn_id=None), index))
-        shortened = False
+        shortened = 0
         while True:
             request = await self.request(index)
             ids = replace(self._ids, turn_id=new_id("turn"))
             try:
                 return await self._answer(request, ids, index)
             except ContextExceededError as error:
-                if not shortened and await self.room.after_overflow(self.target, lambda: self.request(index)):
-                    shortened = True
+                if await self.room.after_overflow(self.target, lambda: self.request(index), tries=shortened):
+                    shortened += 1
                     continue
                 await self._fall_back(error, shortened=True)
             except ProviderError as error:
-                await self._fall_back(error, shortened=shortened)
+                await self._fall_back(error, shortened=bool(shortened))
+            shortened = 0  # the window of the one that takes over is another
+            await self._make_room(index)
+
+    async def _make_room(self, index: int) -> None:
+        answering = await self.room.make(self.target, lambda: self.request(index))
+        self._chain = (answering, *(target for target in self._chain[1:] if target != answering))
 
     async def request(self, index: int) -> Request:
         """Build what the model would be sent now."""
@@ -98,6 +108,8 @@ class Caller:
             turns = kit.continuity.wire.build(session.turns, session.wire_state)
         context = ContextTransform(self._ids, turns)
         await kit.hooks.emit(context)
+        if context.turns is not turns:  # rewritten by a handler, who may have torn calls from their results
+            context.turns = wire_turns(context.turns, strict=behavior.strict_pairing)
         budget = behavior.thinking_budget
         if budget is not None:
             budget = decayed_budget(behavior.thinking_decay, index + 1, budget)
@@ -176,18 +188,13 @@ class Caller:
         ProviderError
             There is none for this failure: ``error``.
         """
-        targets, state = self._kit.targets, self._kit.continuity.fallback
-        state.note(self.target, error)
-        index = next((i for i, target in enumerate(targets) if target.name == self.target.name), None)
-        following = (
-            None
-            if index is None
-            else next_target(targets, index, error, state=state, compacted=shortened, window_of=window_of)
-        )
+        state, failed = self._kit.continuity.fallback, self.target
+        state.note(failed, error)
+        following = next_target(self._chain, 0, error, state=state, compacted=shortened, window_of=window_of)
         if following is None:
             raise error
-        self._ledger.require_price(targets[following].provider, targets[following].model)
-        failed, self.target = self.target, targets[following]
+        self._ledger.require_price(self._chain[following].provider, self._chain[following].model)
+        self._chain = self._chain[following:]
         await self._kit.hooks.emit(FallbackSwitch(self._ids, failed.name, self.target.name, error.message))
 
     def _store(self, turn: Turn) -> Turn:

@@ -10,27 +10,31 @@ from zidane_lab.wire.cutoff import is_marker
 from zidane_lab.wire.state import WireState
 from zidane_lab.wire.tokens import estimate_tokens, estimate_turns
 
-__all__ = ["context_size", "fixed_tokens", "measured_in"]
+__all__ = ["counted_size", "estimated_size", "fixed_tokens", "measured_in"]
 
 
-def context_size(turns: tuple[Turn, ...], request: Request | None, measured: tuple[str, int] | None) -> int:
-    """Return the size of the next prompt in tokens.
+def counted_size(turns: tuple[Turn, ...], measured: tuple[str, int] | None) -> int | None:
+    """Return the size of the next prompt in tokens where a provider counted most of it; ``None`` where none did.
 
     Parameters
     ----------
     turns
         The session's turns.
-    request
-        The next request, for an estimate where nothing was counted.
     measured
         The id of an answer, and the size of its prompt and itself as the provider counted them.
     """
-    if measured is not None:
-        answer, tokens = measured
-        for index in range(len(turns) - 1, -1, -1):
-            if turns[index].id == answer:
-                return tokens + estimate_turns(turns[index + 1 :])
-    return 0 if request is None else fixed_tokens(request) + estimate_turns(request.turns)
+    if measured is None:
+        return None
+    answer, tokens = measured
+    for index in range(len(turns) - 1, -1, -1):
+        if turns[index].id == answer:
+            return tokens + estimate_turns(turns[index + 1 :])
+    return None
+
+
+def estimated_size(request: Request) -> int:
+    """Estimate the size of a request in tokens: turns, instructions and tools."""
+    return fixed_tokens(request) + estimate_turns(request.turns)
 
 
 def fixed_tokens(request: Request) -> int:

@@ -27,6 +27,7 @@ from zidane_lab.events import (
     UserTurn,
 )
 from zidane_lab.turns import Block, InjectedReason, TextBlock, ToolCallBlock, ToolResultBlock, Turn
+from zidane_lab.wire.markers import INTERRUPTED
 
 __all__ = ["Run"]
 
@@ -71,6 +72,13 @@ class Run:
         ProviderError
             No model of the chain could answer.
         """
+        try:
+            return await self._go(blocks)
+        except BaseException:
+            self._kit.session.close_calls(INTERRUPTED)  # those that a stop between two steps left open
+            raise
+
+    async def _go(self, blocks: tuple[Block, ...]) -> tuple[RunStatus, FinishReason]:
         emit = self._kit.hooks.emit
         await emit(AgentStart(self._ids, said(blocks), self.caller.target.name))
         system = SystemTransform(self._ids, self.caller.system)

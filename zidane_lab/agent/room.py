@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from zidane_lab.agent.behavior import Behavior
-from zidane_lab.agent.context_size import context_size
+from zidane_lab.agent.context_size import counted_size, estimated_size
 from zidane_lab.agent.kit import Kit
 from zidane_lab.agent.ledger import BudgetLedger
 from zidane_lab.compaction.calls import Progress
@@ -23,7 +23,7 @@ from zidane_lab.compaction.config import AutoCompact
 from zidane_lab.compaction.decision import Fire, should_auto_compact
 from zidane_lab.compaction.observers import End, Observers, Start
 from zidane_lab.compaction.past_results import Elision
-from zidane_lab.compaction.prune import PrunePolicy, prune_outputs
+from zidane_lab.compaction.prune import PrunePolicy, elide_tail, prune_outputs
 from zidane_lab.compaction.restore import (
     PostCompactAttachments,
     PostCompactRestoreOptions,
@@ -34,7 +34,7 @@ from zidane_lab.compaction.scope import Scope, Tail
 from zidane_lab.compaction.state import CompactionState
 from zidane_lab.compaction.useless import drop_superseded, drop_useless
 from zidane_lab.compaction.working_set import paths_read, select_files_from_session, used_variables
-from zidane_lab.errors import AbortedError, ZidaneError
+from zidane_lab.errors import AbortedError, CompactInvalidInputError, SessionError, ZidaneError
 from zidane_lab.events import (
     CompactEnd,
     CompactProgress,
@@ -60,6 +60,9 @@ NextRequest: TypeAlias = Callable[[], Awaitable[Request]]
 
 _OVERFLOW_PRUNE: Final = PrunePolicy(protect=8_000, minimum=1)
 """What may go when the service has refused the request as too long: nearly all old output."""
+
+_OVERFLOW_KEEPS: Final = (None, 1)
+"""Turns kept word for word when the service refuses a request as too long: as usual, then hardly any."""
 
 
 def window_of(target: ModelTarget, given: int | None = None) -> int | None:
@@ -88,17 +91,17 @@ class Room:
     # --- before an answer ---------------------------------------------------------------------------
 
     async def tidy(self) -> None:
-        """At the start of a run: leave out results that hold nothing or that a later one shows again."""
-        session, cache = self.kit.session, self.kit.continuity.cache
-        expires_at = cache.cache_expires_at()
+        """At the start of a run: forget failures, and leave out results that hold nothing or that a later one shows."""
+        session, continuity = self.kit.session, self.kit.continuity
+        continuity.compaction = self._state().run_started()
+        expires_at = continuity.cache.cache_expires_at()
         expired = expires_at is None or time.time() >= expires_at
-        turns = session.turns
-        for elision in (
-            drop_useless(turns, session.wire_state, cache_expired=expired),
-            drop_superseded(turns, session.wire_state, cwd=self.kit.cwd, cache_expired=expired),
-        ):
-            if elision is not None:
-                await self._elide(elision)
+        useless = drop_useless(session.turns, session.wire_state, cache_expired=expired)
+        if useless is not None:
+            await self._elide(useless)
+        superseded = drop_superseded(session.turns, session.wire_state, cwd=self.kit.cwd, cache_expired=expired)
+        if superseded is not None:
+            await self._elide(superseded)
 
     async def make(self, target: ModelTarget, next_request: NextRequest) -> ModelTarget:
         """Make room if the window is full, and return the model that answers: another one if it has more room.
@@ -107,17 +110,19 @@ class Room:
         service says so.
         """
         config, session = self.behavior.compaction, self.kit.session
-        if config is None:
+        await self._trim()
+        window = self._window(target)
+        if config is None or window is None:
             return target
-        size = self._size(await next_request())
-        if not self._fires(config, target, size):
+        size = await self._size(next_request)
+        if not self._fires(config, window, size):
             return target
         pruned = prune_outputs(session.turns, session.wire_state, cwd=self.kit.cwd)
         if pruned is not None:
             await self._elide(pruned)
-            if not self._fires(config, target, size - pruned.tokens):
+            if not self._fires(config, window, size - pruned.tokens):
                 return target
-        larger = self._larger(target)
+        larger = self._larger(target, window)
         if larger is not None:
             await self.kit.hooks.emit(FallbackSwitch(self.ids, target.name, larger.name, "Its window is full."))
             return larger
@@ -125,8 +130,32 @@ class Room:
             await self._try_compact("auto", target, next_request, Tail(config.keep_turns))
         return target
 
-    async def after_overflow(self, target: ModelTarget, next_request: NextRequest) -> bool:
-        """Shorten a conversation the service refused as too long; ``False`` when nothing could be shortened."""
+    async def _trim(self) -> None:
+        """Leave out the outputs of earlier turns once there are too many of them, where that was asked for."""
+        behavior, session = self.behavior, self.kit.session
+        if behavior.trim_outputs_over is not None:
+            trimmed = elide_tail(
+                session.turns,
+                session.wire_state,
+                threshold=behavior.trim_outputs_over,
+                keep_turns=behavior.trim_keep_turns,
+            )
+            if trimmed is not None:
+                await self._elide(trimmed)
+
+    async def after_overflow(self, target: ModelTarget, next_request: NextRequest, *, tries: int = 0) -> bool:
+        """Shorten a conversation the service refused as too long; ``False`` when nothing could be shortened.
+
+        Parameters
+        ----------
+        target, next_request
+            The model that refused, and what it would be sent.
+        tries
+            How often this answer's request was shortened before. The second time nothing is kept word for word but
+            the last turn; there is no third.
+        """
+        if tries >= len(_OVERFLOW_KEEPS):
+            return False
         session = self.kit.session
         elision = prune_outputs(session.turns, session.wire_state, _OVERFLOW_PRUNE, cwd=self.kit.cwd)
         if elision is not None:
@@ -134,8 +163,9 @@ class Room:
         config = self.behavior.compaction
         if config is None:
             return elision is not None
-        compacted = await self._try_compact("overflow", target, next_request, Tail(config.keep_turns))
-        return compacted or elision is not None
+        keep = _OVERFLOW_KEEPS[tries]
+        scope = Tail(config.keep_turns if keep is None else min(keep, config.keep_turns))
+        return await self._try_compact("overflow", target, next_request, scope) or elision is not None
 
     # --- compaction ---------------------------------------------------------------------------------
 
@@ -143,7 +173,7 @@ class Room:
         self,
         reason: CompactReason,
         target: ModelTarget,
-        next_request: NextRequest | None,
+        next_request: NextRequest,
         scope: Scope,
         *,
         instructions: str = "",
@@ -152,14 +182,20 @@ class Room:
 
         Raises
         ------
+        CompactInvalidInputError
+            There is nothing to summarise; nobody was told or asked.
         CompactionError, ProviderError, OperationTimeoutError
             It failed; the conversation is as it was. ``compact:end`` has told so.
+        SessionError
+            It could not be written to the disk. It holds all the same.
         """
         config = self.behavior.compaction or AutoCompact()
         writer = self.kit.summarizer or target
         session, emit = self.kit.session, self.kit.hooks.emit
-        request = await next_request() if next_request is not None else None
-        before = self._size(request)
+        request = await next_request() if writer == target else None
+        before = await self._size(next_request)
+        # A run accounts for its own summaries; one a person asked for between runs stands by itself.
+        run_id = None if reason == "manual" else self.ids.run_id or None
         ended: list[End[Compaction]] = []
 
         async def start(event: Start) -> None:
@@ -193,23 +229,19 @@ class Room:
                 state=session.wire_state,
                 before=before,
                 instructions=instructions,
-                prefix_request=request if writer is target else None,
+                prefix_request=request,
                 supply=supply,
                 observers=Observers(on_start=start, on_progress=progress, on_end=end),
-                run_id=self.ids.run_id or None,
+                run_id=run_id,
             )
-            session.append(compaction.turn)
-            self._changed("the conversation was compacted")
-            restored = await self._restore(compaction, config)
+            restored = await self._what_to_restore(compaction, config, run_id)
+            after = compaction.after + restored.estimated_tokens
+            self._take_in(compaction, restored, after)
         except BaseException as error:
             await self._tell_failure(error, reason, writer, ended)
             raise
         finally:
             self._compacting = False
-        after = compaction.after + restored.estimated_tokens
-        self.kit.continuity.compaction = self._state().compacted(after)
-        if config.release:
-            await self._release(compaction)
         told = CompactEnd(
             self.ids,
             reason,
@@ -226,6 +258,8 @@ class Room:
             compaction.summary.spent,
         )
         await emit(told)
+        if config.release:
+            await self._release(compaction)
         return told
 
     async def _try_compact(
@@ -233,22 +267,27 @@ class Room:
     ) -> bool:
         try:
             await self.compact(reason, target, next_request, scope)
-        except AbortedError:
+        except (AbortedError, SessionError):
             raise
+        except CompactInvalidInputError:  # too few turns so far: nothing failed
+            return False
         except ZidaneError:
             self.kit.continuity.compaction = self._state().failed()
             return False
         return True
 
-    async def _restore(self, compaction: Compaction, config: AutoCompact) -> PostCompactAttachments:
+    async def _what_to_restore(
+        self, compaction: Compaction, config: AutoCompact, run_id: str | None
+    ) -> PostCompactAttachments:
+        """Read what is in use, before anything is changed: a stop meanwhile leaves the conversation as it was."""
         session = self.kit.session
         if not config.restore:
             return PostCompactAttachments()
         marks = sum(isinstance(block, CompactSummaryBlock) for turn in session.turns for block in turn.blocks)
-        attachments = await build_post_compact_attachments(
+        return await build_post_compact_attachments(
             PostCompactRestoreOptions(
-                key=str(marks) if marks > 1 else "",
-                run_id=self.ids.run_id or None,
+                key=str(marks + 1) if marks else "",
+                run_id=run_id,
                 cwd=self.kit.cwd,
                 recent_files=select_files_from_session(session, self.kit.cwd) if "read_file" in self.kit.tools else (),
                 exclude_paths=tuple(paths_read(compaction.preserved)),
@@ -256,8 +295,18 @@ class Room:
                 variables=used_variables(session.turns),
             )
         )
-        append_attachments(session, attachments)
-        return attachments
+
+    def _take_in(self, compaction: Compaction, restored: PostCompactAttachments, after: int) -> None:
+        """Append the summary and what is put back, without a pause between them.
+
+        When the disk fails at the summary, what belongs behind it is added all the same; the first trouble is raised.
+        """
+        try:
+            self.kit.session.append(compaction.turn)
+        finally:
+            self._changed("the conversation was compacted")
+            self.kit.continuity.compaction = self._state().compacted(after)
+            append_attachments(self.kit.session, restored)
 
     async def _release(self, compaction: Compaction) -> None:
         """Let memory go of the large results behind the summary; the session's file keeps them all the same."""
@@ -289,10 +338,10 @@ class Room:
 
     # --- small things -------------------------------------------------------------------------------
 
-    def _fires(self, config: AutoCompact, target: ModelTarget, size: int) -> bool:
+    def _fires(self, config: AutoCompact, window: int, size: int) -> bool:
         decision = should_auto_compact(
             enabled=True,
-            window=window_of(target, config.window),
+            window=window,
             threshold=config.threshold,
             input_tokens=size,
             baseline_tokens=self._state().baseline_tokens,
@@ -301,8 +350,15 @@ class Room:
         )
         return isinstance(decision, Fire)
 
-    def _size(self, request: Request | None) -> int:
-        return context_size(self.kit.session.turns, request, self.kit.continuity.measured)
+    async def _size(self, next_request: NextRequest) -> int:
+        """Return the size of the context; a request is built only where nothing was counted."""
+        counted = counted_size(self.kit.session.turns, self.kit.continuity.measured)
+        return counted if counted is not None else estimated_size(await next_request())
+
+    def _window(self, target: ModelTarget) -> int | None:
+        """Return a target's window; the one that was set is that of the run's own models."""
+        config = self.behavior.compaction
+        return window_of(target, config.window if config is not None and target != self.kit.promotion else None)
 
     def _state(self) -> CompactionState:
         state = self.kit.continuity.compaction
@@ -312,16 +368,17 @@ class Room:
             self.kit.continuity.compaction = state
         return state
 
-    def _larger(self, target: ModelTarget) -> ModelTarget | None:
+    def _larger(self, target: ModelTarget, window: int) -> ModelTarget | None:
         promotion = self.kit.promotion
-        if promotion is None or promotion.name == target.name:
+        if promotion is None or promotion == target:
             return None
-        own, other = window_of(target), window_of(promotion)
-        return promotion if own is not None and other is not None and other > own else None
+        return promotion if (self._window(promotion) or 0) > window else None
 
     async def _elide(self, elision: Elision) -> None:
-        self.kit.session.record(ELIDE, elision.data)
-        self._changed(elision.why)
+        try:
+            self.kit.session.record(ELIDE, elision.data)
+        finally:  # it holds in memory also when the disk fails
+            self._changed(elision.why)
         await self.kit.hooks.emit(ContextPruned(self.ids, tuple(elision.results), elision.tokens, elision.why))
 
     def _changed(self, why: str) -> None:

@@ -47,6 +47,7 @@ from zidane_lab.events.run import (
     UserTurn,
 )
 from zidane_lab.events.stream import (
+    HistoryRepaired,
     StreamEnd,
     StreamProgress,
     StreamText,
@@ -83,6 +84,7 @@ __all__ = [
     "FallbackSwitch",
     "FinishReason",
     "GuardHit",
+    "HistoryRepaired",
     "HookFailed",
     "Ids",
     "Injection",
@@ -121,6 +123,7 @@ Event: TypeAlias = (
     | StreamText
     | StreamThinking
     | StreamProgress
+    | HistoryRepaired
     | StreamEnd
     | ToolInput
     | ToolGate
@@ -159,6 +162,7 @@ EVENTS: Mapping[str, type[Any]] = {
         StreamText,
         StreamThinking,
         StreamProgress,
+        HistoryRepaired,
         StreamEnd,
         ToolInput,
         ToolGate,

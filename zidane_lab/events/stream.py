@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from zidane_lab.events.ids import FinishReason, Ids
 
-__all__ = ["StreamEnd", "StreamProgress", "StreamText", "StreamThinking"]
+__all__ = ["HistoryRepaired", "StreamEnd", "StreamProgress", "StreamText", "StreamThinking"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,15 @@ class StreamProgress:
     elapsed: float
     context: int = 0
     cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRepaired:
+    """The provider changed what was sent to have it accepted; ``what`` says it for a person."""
+
+    name: ClassVar[str] = "history:repaired"
+    ids: Ids
+    what: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from zidane_lab.events import (
     ContextPruned,
     FallbackSwitch,
     GuardHit,
+    HistoryRepaired,
     ResultPersisted,
     RetryWait,
 )
@@ -94,6 +95,7 @@ class ContextNotices:
             (FallbackSwitch, self._fallback),
             (ResultPersisted, self._persisted),
             (GuardHit, self._guard),
+            (HistoryRepaired, self._history),
         )
 
     def _show(self, bundle: bundles.Bundle) -> str:
@@ -151,6 +153,9 @@ class ContextNotices:
     def _persisted(self, event: ResultPersisted) -> None:
         if event.error is not None:
             self._show(notice("persisted", f"A large result of {event.tool} could not be kept in a file.", event.error))
+
+    def _history(self, event: HistoryRepaired) -> None:
+        self._show(notice("pruned", event.what))
 
     def _guard(self, event: GuardHit) -> None:
         self._show(notice("guard", event.text))

@@ -18,6 +18,7 @@ from zidane_lab.providers.anthropic_request import RequestEncoder
 from zidane_lab.providers.base import (
     Capabilities,
     Finish,
+    HistoryRepair,
     Request,
     StreamEvent,
     TextDelta,
@@ -104,6 +105,8 @@ class AnthropicProvider:
             if not (replayed and _refuses_reasoning(error)):
                 raise
             self._encoder.refuse(replayed)
+            blocks = "block" if len(replayed) == 1 else "blocks"
+            yield HistoryRepair(f"{len(replayed)} {blocks} of earlier reasoning left out: its seal was refused.")
         else:
             return
         async with aclosing(self._ask(request)) as events:

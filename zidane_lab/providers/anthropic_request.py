@@ -31,6 +31,7 @@ from zidane_lab.providers.payload import (
     visible_text,
     wire_id,
 )
+from zidane_lab.providers.reasoning import reasoning_action
 from zidane_lab.turns import (
     AudioBlock,
     Block,
@@ -218,9 +219,8 @@ def _spell(block: Block, producer: str, refused: Collection[str]) -> list[dict[s
 
 
 def _is_replayed(block: ThinkingBlock, producer: str, refused: Collection[str]) -> bool:
-    """Whether the service would take this reasoning back: only its own, only with its seal."""
-    own = block.producer == producer or (block.redacted and block.producer is None)
-    return own and bool(block.signature) and block.signature not in refused
+    """Whether the service would take this reasoning back: what others made, or what has no seal, it would not."""
+    return reasoning_action(block, producer, wire="anthropic") == "keep" and block.signature not in refused
 
 
 def _reasoning(block: ThinkingBlock) -> dict[str, Any]:

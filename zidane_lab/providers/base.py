@@ -20,6 +20,7 @@ __all__ = [
     "CacheTtl",
     "Capabilities",
     "Finish",
+    "HistoryRepair",
     "Provider",
     "Request",
     "StreamEvent",
@@ -145,8 +146,23 @@ class Finish:
     reason: FinishReason
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryRepair:
+    """The provider changed what was sent to have it accepted: ``what`` says it for a person."""
+
+    what: str
+
+
 StreamEvent: TypeAlias = (
-    TextDelta | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | UsageUpdate | Finish
+    HistoryRepair
+    | TextDelta
+    | ThinkingDelta
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+    | UsageUpdate
+    | Finish
 )
 
 

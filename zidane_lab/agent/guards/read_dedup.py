@@ -18,11 +18,11 @@ from zidane_lab.agent.guards.bundle import announcer, answered_by, subscribe
 from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.errors import ToolError
 from zidane_lab.events import ToolGate
+from zidane_lab.session.persisted import PERSISTED_STUB_PREFIX
 from zidane_lab.session.read_state import ReadEntry, ReadKey, read_evidence, read_state, unchanged_read
 from zidane_lab.session.session import Session
 from zidane_lab.tools.paths import resolve_path, show_name
 from zidane_lab.turns import TextBlock, ToolResultBlock, Turn
-from zidane_lab.wire.elide import PERSISTED_PREFIX
 from zidane_lab.wire.state import WireState
 
 __all__ = ["ReadDedup"]
@@ -99,7 +99,7 @@ def _spilled(turns: Sequence[Turn]) -> frozenset[str]:
         result.call_id
         for turn in turns
         for result in turn.tool_results
-        if any(isinstance(part, TextBlock) and part.text.startswith(PERSISTED_PREFIX) for part in result.parts)
+        if any(isinstance(part, TextBlock) and part.text.startswith(PERSISTED_STUB_PREFIX) for part in result.parts)
     )
 
 
