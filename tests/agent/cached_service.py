@@ -55,8 +55,7 @@ class Piece:
 class Exchange:
     """One request as it was sent, and what it used; ``pieces`` are numbers that stand for equal blocks."""
 
-    request: Request
-    body: dict[str, Any] | None
+    sha256: str
     pieces: tuple[int, ...]
     tokens: int
     is_summary: bool
@@ -74,20 +73,19 @@ class CachedService:
         Says what to answer; requests for a summary are answered with ``summary``.
     window
         Tokens a prompt may have; with ``counts_answer`` the prompt and the answer it asks for, as older models do.
-    keep_bodies
-        Whether the exchanges hold the bodies, which are large.
     inspect
         Looks at every body before anything else does.
+    like
+        The same service at an earlier time: what it has kept, and its numbers for blocks.
     """
 
     script: Script
     window: int
     summary: str = "What was done so far: the tables were read, cleaned and joined. " * 20
     counts_answer: bool = False
-    keep_bodies: bool = False
     inspect: Callable[[dict[str, Any]], None] | None = None
+    like: CachedService | None = None
     exchanges: list[Exchange] = field(default_factory=list)
-    stored: set[bytes] = field(default_factory=set)
 
     name = "anthropic"
     default_model = "claude-sonnet-4-5"
@@ -95,7 +93,8 @@ class CachedService:
 
     def __post_init__(self) -> None:
         self._encoder = RequestEncoder(self.name)
-        self._numbers: dict[bytes, int] = {}
+        self._numbers: dict[bytes, int] = {} if self.like is None else self.like._numbers
+        self._stored: set[bytes] = set() if self.like is None else self.like._stored
 
     @property
     def answered(self) -> list[Exchange]:
@@ -109,8 +108,7 @@ class CachedService:
             self.inspect(body)
         pieces = list(pieces_of(body))
         exchange = Exchange(
-            request,
-            body if self.keep_bodies else None,
+            hashlib.sha256(raw).hexdigest(),
             tuple(self._numbers.setdefault(piece.text, len(self._numbers)) for piece in pieces),
             sum(piece.tokens for piece in pieces),
             asks_for_summary(body),
@@ -147,12 +145,12 @@ class CachedService:
                 prefixes[at][1]
                 for end in ends
                 for at in range(max(0, end - LOOK_BACK), end + 1)
-                if prefixes[at][0] in self.stored
+                if prefixes[at][0] in self._stored
             ),
             default=0,
         )
         last = prefixes[ends[-1]][1] if ends else 0
-        self.stored.update(prefixes[end][0] for end in ends if prefixes[end][1] >= LEAST_KEPT)
+        self._stored.update(prefixes[end][0] for end in ends if prefixes[end][1] >= LEAST_KEPT)
         written = max(0, last - read) if last >= LEAST_KEPT else 0
         return Usage(input=total - read - written, output=output, cache_read=read, cache_creation=written)
 

@@ -24,12 +24,12 @@ from zidane_lab.agent.hooks import HookBus
 from zidane_lab.agent.inbox import Inbox, Prompt, prompt_blocks, said
 from zidane_lab.agent.kit import Continuity, Kit
 from zidane_lab.agent.ledger import BudgetLedger
-from zidane_lab.agent.loop import Run
+from zidane_lab.agent.loop import Run, outcome
 from zidane_lab.agent.partials import PartialTexts, recover
 from zidane_lab.agent.result import RunResult
 from zidane_lab.compaction.scope import KEEP_TURNS, Scope, parse_scope
 from zidane_lab.errors import AbortedError, ConfigurationError, SessionError
-from zidane_lab.events import AgentDone, CompactEnd, FinishReason, Ids, RunStatus, SystemTransform
+from zidane_lab.events import AgentDone, CompactEnd, Ids, SystemTransform
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import Provider
 from zidane_lab.providers.targets import ModelTarget
@@ -39,21 +39,6 @@ from zidane_lab.wire.cutoff import active_markers
 from zidane_lab.wire.state import COMPACT_UNDO
 
 __all__ = ["Agent", "Prompt"]
-
-
-def _outcome(
-    task: asyncio.Task[tuple[RunStatus, FinishReason]],
-) -> tuple[RunStatus, FinishReason | None, Exception | None]:
-    if task.cancelled():
-        return "aborted", None, None
-    error = task.exception()
-    if error is None:
-        return *task.result(), None
-    if isinstance(error, AbortedError):  # by a tool or a guard, which says why
-        return "aborted", None, error
-    if isinstance(error, Exception):
-        return "error", None, error
-    raise error
 
 
 class Agent:
@@ -252,7 +237,7 @@ class Agent:
             cancelled = await self._wait(task)
         finally:
             self._run = self.ledger = None
-        status, finish, failure = _outcome(task)
+        status, finish, failure = outcome(task)
         if status == "aborted":
             self._inbox.steers.clear()  # said to a run that is no more
         turns = self.session.turns[first:]

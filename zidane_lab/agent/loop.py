@@ -5,6 +5,7 @@ Whatever ends it, the conversation it leaves is valid: every call has its result
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Literal
 
@@ -29,7 +30,7 @@ from zidane_lab.events import (
 from zidane_lab.turns import Block, InjectedReason, TextBlock, ToolCallBlock, ToolResultBlock, Turn
 from zidane_lab.wire.markers import INTERRUPTED
 
-__all__ = ["Run"]
+__all__ = ["Run", "outcome"]
 
 
 class Run:
@@ -160,3 +161,19 @@ class Run:
 
     def _append_results(self, results: tuple[ToolResultBlock, ...]) -> Turn:
         return self._kit.session.append(Turn("user", results, run_id=self._ids.run_id))
+
+
+def outcome(
+    task: asyncio.Task[tuple[RunStatus, FinishReason]],
+) -> tuple[RunStatus, FinishReason | None, Exception | None]:
+    """Say how a run that is over ended: its status, why the model stopped, and what went wrong."""
+    if task.cancelled():
+        return "aborted", None, None
+    error = task.exception()
+    if error is None:
+        return *task.result(), None
+    if isinstance(error, AbortedError):  # by a tool or a guard, which says why
+        return "aborted", None, error
+    if isinstance(error, Exception):
+        return "error", None, error
+    raise error

@@ -243,7 +243,7 @@ class Host:
         if reply.text:
             publisher.show(bundles.command_reply(reply.text, reply.html))
         if reply.repaint:
-            repaint(self.chat.session.turns, publisher)
+            repaint(self.chat.session.turns, publisher, self.chat.session.wire_state)
 
     def _drop(self, future: Future[Any]) -> None:
         self.thread.loop.call_soon_threadsafe(future.cancel)

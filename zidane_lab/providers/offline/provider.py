@@ -17,9 +17,10 @@ from zidane_lab.providers.base import (
     ToolCallEnd,
     ToolCallStart,
 )
-from zidane_lab.providers.offline.plan import decide
+from zidane_lab.providers.offline.plan import Decision, decide
 from zidane_lab.providers.offline.prose import chunks
 from zidane_lab.providers.offline.state import call_id, read_state
+from zidane_lab.providers.offline.summary import asks_for_summary, summarise
 
 __all__ = ["OfflineProvider"]
 
@@ -44,7 +45,7 @@ class OfflineProvider:
 
     async def stream(self, request: Request) -> AsyncIterator[StreamEvent]:
         """Decide the next move and stream it: text, then tool calls, then why it ends."""
-        decision = decide(request)
+        decision = Decision(summarise(request)) if asks_for_summary(request) else decide(request)
         digest = read_state(request.turns).digest
         for piece in chunks(decision.text):
             yield TextDelta(piece)

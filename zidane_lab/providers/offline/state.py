@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Final
 
 from zidane_lab.providers.offline.results import Outcome, outcome_of
+from zidane_lab.providers.offline.summary import REQUEST_LINE, SUMMARY_MARK, VARIABLES_LINE, line_of
 from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn
 
 __all__ = ["Key", "State", "call_id", "read_state"]
@@ -56,7 +57,8 @@ def read_state(turns: tuple[Turn, ...]) -> State:
     """Read a conversation.
 
     A prompt is the first text of a user turn that holds no tool results and was not put in by the loop. A
-    bracketed note, or a bare "continue", is no new prompt: work goes on with the one before.
+    bracketed note, or a bare "continue", is no new prompt: work goes on with the one before. So it does behind a
+    summary of our own, which names the request that was under way.
     """
     prompts: list[str] = []
     pending: dict[str, Key] = {}
@@ -64,6 +66,9 @@ def read_state(turns: tuple[Turn, ...]) -> State:
     made: set[str] = set()
     for turn in turns:
         prompt = _prompt_of(turn)
+        if prompt is not None and prompt.startswith(SUMMARY_MARK):
+            made |= set(filter(None, line_of(prompt, VARIABLES_LINE).split(", ")))
+            prompt = line_of(prompt, REQUEST_LINE) or None
         if prompt is not None:
             if prompts and _GO_ON.fullmatch(prompt):
                 continue
