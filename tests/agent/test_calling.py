@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.agent.runs import QUICK, Service, counted, failing, is_summary, others, wire_texts
+from tests.agent.runs import QUICK, Service, counted, failing, others, wire_texts
 from tests.agent.support import Recorder, echo, simple_tool, texts
 from zidane_lab.agent.agent import Agent
 from zidane_lab.agent.behavior import Behavior
@@ -21,14 +21,13 @@ from zidane_lab.errors import (
     ContextExceededError,
     NetworkError,
     OverloadedError,
-    ProviderError,
     QuotaError,
     RateLimitError,
     ToolPairingError,
 )
 from zidane_lab.events import ContextTransform
 from zidane_lab.providers.base import TextDelta, ThinkingDelta, ThinkingEnd, ToolCallStart
-from zidane_lab.providers.scripted import ScriptedProvider, call, say, think
+from zidane_lab.providers.scripted import call, say, think
 from zidane_lab.providers.targets import ModelTarget
 from zidane_lab.session.session import Session
 from zidane_lab.turns import TextBlock, ThinkingBlock, ToolResultBlock, Turn, Usage
@@ -217,11 +216,12 @@ async def test_the_last_failure_of_a_chain_is_the_one_that_is_raised():
 
 
 async def test_models_of_one_name_are_asked_once_each():
-    first, second = Service("a", [BUSY] * 9), Service("a", [BUSY] * 9)
+    refusal = BadRequestError("Malformed.")
+    first, second = Service("a", [refusal] * 9), Service("a", [refusal] * 9)
     agent = chain(first, second, second)
-    with pytest.raises(OverloadedError):
+    with pytest.raises(BadRequestError):
         await agent.run("go")
-    assert (len(first.requests), len(second.requests)) in {(1, 1), (1, 2)}
+    assert (len(first.requests), len(second.requests)) == (1, 1)
 
 
 # --- a request that is too long -------------------------------------------------------------------
@@ -298,18 +298,10 @@ async def test_calls_that_do_not_match_end_a_strict_run():
     assert agent.provider.requests == []
 
 
-async def test_a_provider_of_a_thousand_faults_never_leaves_two_answers_or_none():
-    """Whatever fails in whatever order, each run adds its prompt and at most the texts that were shown."""
+async def test_whatever_passes_in_whatever_order_one_answer_is_left():
     faults = [BUSY, NetworkError("x"), RateLimitError("x", retry_after=0.001), [ThinkingDelta("hm"), BUSY]]
     for first in faults:
         for second in faults:
             agent = agent_with(first, second, counted("ok"))
             await agent.run("go")
             assert texts(agent) == [("user", "go"), ("assistant", "ok")]
-            assert not any(map(is_summary, agent.provider.requests))
-
-
-async def test_a_plain_scripted_provider_still_does():
-    agent = Agent(ScriptedProvider([BUSY, "ok"]), behavior=Behavior(retry=QUICK))
-    assert (await agent.run("go")).text == "ok"
-    assert not isinstance(agent.session.turns[-1], ProviderError)

@@ -87,6 +87,7 @@ class Room:
     ids: Ids
     ledger: BudgetLedger
     _compacting: bool = False
+    _promoted: bool = False
 
     # --- before an answer ---------------------------------------------------------------------------
 
@@ -124,6 +125,7 @@ class Room:
                 return target
         larger = self._larger(target, window)
         if larger is not None:
+            self._promoted = True
             await self.kit.hooks.emit(FallbackSwitch(self.ids, target.name, larger.name, "Its window is full."))
             return larger
         if not self._state().is_open(config.max_failures):
@@ -236,7 +238,7 @@ class Room:
             )
             restored = await self._what_to_restore(compaction, config, run_id)
             after = compaction.after + restored.estimated_tokens
-            self._take_in(compaction, restored, after)
+            mark = self._take_in(compaction, restored, after)
         except BaseException as error:
             await self._tell_failure(error, reason, writer, ended)
             raise
@@ -248,7 +250,7 @@ class Room:
             "compacted",
             SUPPLIED if compaction.summary.model == SUPPLIED else writer.name,
             compaction.seconds,
-            compaction.turn,
+            mark,
             compaction.replaced,
             before,
             after,
@@ -296,17 +298,18 @@ class Room:
             )
         )
 
-    def _take_in(self, compaction: Compaction, restored: PostCompactAttachments, after: int) -> None:
-        """Append the summary and what is put back, without a pause between them.
+    def _take_in(self, compaction: Compaction, restored: PostCompactAttachments, after: int) -> Turn:
+        """Append the summary and what is put back, without a pause between them; return the summary's turn.
 
         When the disk fails at the summary, what belongs behind it is added all the same; the first trouble is raised.
         """
         try:
-            self.kit.session.append(compaction.turn)
+            mark = self.kit.session.append(compaction.turn)
         finally:
             self._changed("the conversation was compacted")
             self.kit.continuity.compaction = self._state().compacted(after)
             append_attachments(self.kit.session, restored)
+        return mark
 
     async def _release(self, compaction: Compaction) -> None:
         """Let memory go of the large results behind the summary; the session's file keeps them all the same."""
@@ -370,7 +373,7 @@ class Room:
 
     def _larger(self, target: ModelTarget, window: int) -> ModelTarget | None:
         promotion = self.kit.promotion
-        if promotion is None or promotion == target:
+        if promotion is None or promotion == target or self._promoted:  # it took over before, and failed
             return None
         return promotion if (self._window(promotion) or 0) > window else None
 

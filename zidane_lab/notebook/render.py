@@ -341,11 +341,11 @@ class CellRenderer:
 
 
 def note_of(result: ToolResultBlock) -> str:
-    """Say for the card what code did to the names, and where a large result is kept."""
+    """Say for the card what code did to the names, and how to see a large result whole."""
     execution, kept = result.metadata.get("execution"), result.metadata.get(PERSISTED)
     notes = [names_left(execution)] if execution is not None else []
-    if isinstance(kept, Mapping) and (path := kept.get("path")):
-        notes.append(f"{int(kept.get('bytes', 0)) / 1000:,.0f} kB, whole in {path}")
+    if isinstance(kept, Mapping) and kept.get("path"):
+        notes.append(f"{int(kept.get('bytes', 0)) / 1000:,.0f} kB; whole: %zidane /output {result.call_id}")
     return "; ".join(note for note in notes if note)
 
 
