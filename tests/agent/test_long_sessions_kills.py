@@ -66,10 +66,11 @@ def work(path: str, folder: str, stage: str, pipe: Connection) -> None:
             if stage == "before marker" and is_marker(turn):
                 stop()
             stored = append(turn)
-            restored = turn.injected == "restore"
-            if stage == ("marker" if is_marker(turn) else f"restored {'calls' if turn.tool_calls else 'results'}"):
-                if is_marker(turn) or restored:
-                    stop()
+            kind = "marker" if is_marker(turn) else "other"
+            if turn.injected == "restore":
+                kind = "restored calls" if turn.tool_calls else "restored results"
+            if kind == stage:
+                stop()
             return stored
 
         session.append = watched_append  # type: ignore[method-assign]

@@ -1,8 +1,7 @@
-"""Making room when things are hard: small windows, huge outputs, failing summaries, stops and disks that fill up."""
+"""Making room when things are hard: small windows, huge outputs, a cache that looks back only so far, a restart."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,11 @@ from typing import Any
 import pytest
 
 from tests.agent.cached_service import CachedService, Exchange
-from tests.agent.long_scenario import SYSTEM, Kernel, Watched, changes, new_agent
+from tests.agent.long_scenario import Watched, changes, new_agent
 from tests.wire.rules import check_anthropic
 from zidane_lab.agent.agent import Agent
-from zidane_lab.errors import SessionError
-from zidane_lab.providers.base import Request
 from zidane_lab.session.session import Session
 from zidane_lab.turns import ToolCallBlock, Turn
-from zidane_lab.wire.cutoff import is_marker
 
 pytestmark = pytest.mark.asyncio
 
@@ -82,7 +78,12 @@ async def test_one_batch_of_huge_outputs_near_the_threshold(new):
     assert not any(each.refused for each in service.answered)
 
 
-@pytest.mark.parametrize("window", [32_000, 40_000, 64_000])
+_FULL_AGAIN = pytest.mark.xfail(reason="what is put back is not measured by the window", strict=True)
+
+
+@pytest.mark.parametrize(
+    "window", [pytest.param(32_000, marks=_FULL_AGAIN), pytest.param(40_000, marks=_FULL_AGAIN), 64_000]
+)
 async def test_a_small_window_has_room_for_what_is_put_back(new, tmp_path, window):
     agent, _, watched = new(window, with_files(tmp_path, steps([2_000, 4_000])))
     await talk(agent, 20)
@@ -91,16 +92,20 @@ async def test_a_small_window_has_room_for_what_is_put_back(new, tmp_path, windo
     assert all(event.after < 0.85 * usable for event in watched.of("compact:end"))
 
 
+@pytest.mark.xfail(reason="its own limit of 20,000 tokens makes the request too long", strict=True)
 async def test_where_the_answer_counts_too_the_summary_still_comes_from_the_cache(new):
-    agent, service, watched = new(100_000, steps([14_000]), counts_answer=True)
-    await talk(agent, 12)
-    assert watched.of("compact:end")
+    agent, service, watched = new(100_000, steps([60_000]), counts_answer=True)
+    await talk(agent, 2)
+    assert {event.status for event in watched.of("compact:end")} == {"compacted"}
     assert not any(each.refused for each in service.exchanges if each.is_summary)
 
 
 # --- what tidying costs ---------------------------------------------------------------------------
 
 
+@pytest.mark.xfail(
+    reason="more than 20 blocks back the service finds nothing, however few tokens they are", strict=True
+)
 async def test_tidying_makes_the_service_read_no_more_anew_than_the_little_behind_it(new):
     def plan() -> Iterator[list[Any]]:
         number = 0
@@ -108,7 +113,7 @@ async def test_tidying_makes_the_service_read_no_more_anew_than_the_little_behin
             for _ in range(12):
                 number += 1
                 empty = ToolCallBlock(f"toolu_g{number}", "glob", {"pattern": f"none{number}"})
-                yield [f"Step {number}.", python(number, 1_500), *([empty] if number % 12 == 1 else [])]
+                yield [f"Step {number}.", python(number, 1_500), *([empty] if number % 12 in {1, 11} else [])]
             yield ["Done."]
 
     agent, service, watched = new(200_000, plan())
@@ -122,57 +127,10 @@ async def test_tidying_makes_the_service_read_no_more_anew_than_the_little_behin
     assert max(costs) <= 8_000 + 1_000
 
 
-# --- failures -------------------------------------------------------------------------------------
+# --- what the model is told -----------------------------------------------------------------------
 
 
-async def test_a_new_run_tries_again_to_summarise(new):
-    agent, service, watched = new(40_000, steps([3_000]))
-    service.summary = " "  # which no summary is
-    while len(watched.of("compact:end")) < 2:
-        await agent.run("Go on.")
-    service.summary = "All is well. "
-    await agent.run("Go on.")
-    assert watched.of("compact:end")[-1].status == "compacted"
-
-
-async def test_a_stop_while_things_are_put_back_is_told_as_it_was(new, monkeypatch):
-    agent, _, watched = new(200_000, steps([20_000]))
-    await talk(agent, 2)
-
-    async def stop(*_: Any, **__: Any) -> str:
-        agent.abort()
-        await asyncio.sleep(10)
-        return ""
-
-    monkeypatch.setattr(Kernel, "inspect_variable", stop)
-    agent.tools = {name: each for name, each in agent.tools.items() if name != "read_file"}
-    with pytest.raises(Exception, match="stopped"):
-        await agent.compact()
-    marked = any(map(is_marker, agent.session.turns))
-    assert marked == (watched.of("compact:end")[-1].status == "compacted")
-
-
-async def test_a_full_disk_at_the_summary_is_told_as_it_is(new, monkeypatch):
-    agent, service, watched = new(40_000, steps([3_000]))
-    append, failed = Session.append, []
-
-    def full(session: Session, turn: Turn) -> Turn:
-        stored = append(session, turn)
-        if is_marker(turn) and not failed:
-            failed.append(turn)
-            raise SessionError("The disk is full.")  # as the real one: in memory it is complete
-        return stored
-
-    monkeypatch.setattr(Session, "append", full)
-    while not failed:
-        await agent.run("Go on.")
-    before, after = next((b, a) for b, a in pairs(service) if a.pieces[: len(b.pieces)] != b.pieces)
-    assert watched.declared(before, after), "what is sent was changed, and nobody was told"
-
-
-# --- what the model and hooks are told ------------------------------------------------------------
-
-
+@pytest.mark.xfail(reason="placeholders name `read_output` whatever tools there are", strict=True)
 async def test_a_placeholder_names_no_tool_the_agent_does_not_have(new):
     agent, _, watched = new(130_000, steps([20_000]))
     agent.tools.pop("read_output")
@@ -181,9 +139,20 @@ async def test_a_placeholder_names_no_tool_the_agent_does_not_have(new):
     assert not any("read_output" in text for text in agent.session.wire_state.elided.values())
 
 
-async def test_the_turns_of_a_request_are_put_to_hooks_once(new):
-    agent, service, _ = new(100_000, steps([2_000]))
-    seen: list[Any] = []
-    agent.hooks.on("context:transform", seen.append)
-    await talk(agent, 2)
-    assert len(seen) == len(service.answered)
+# --- taken up again -------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(reason="what was counted is not trusted once anything was ever left out", strict=True)
+async def test_a_session_taken_up_again_is_judged_by_what_the_service_counted(new):
+    agent, service, watched = new(130_000, steps([20_000]))
+    while not watched.of("context:pruned"):
+        await agent.run("Go on.")
+    await agent.run("Go on.")
+    newest = agent.session.turns[-1]
+    again = new_agent(service, agent.session, agent.cwd)
+    assert again.continuity.measured == agent.continuity.measured == (newest.id, _size(newest))
+
+
+def _size(answer: Turn) -> int:
+    assert answer.usage is not None
+    return answer.usage.context + answer.usage.output

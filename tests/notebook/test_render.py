@@ -11,6 +11,8 @@ from tests.agent.support import Slow, echo, simple_tool
 from tests.notebook.support import Page
 from zidane_lab.agent.agent import Agent
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.resume import ResumePolicy
+from zidane_lab.agent.retry import RetryPolicy
 from zidane_lab.errors import BudgetExceededError, RateLimitError
 from zidane_lab.events import ToolGate
 from zidane_lab.notebook.bundles import MIME
@@ -22,6 +24,8 @@ from zidane_lab.tools.base import ToolOutput
 from zidane_lab.turns import TextBlock, Usage
 
 pytestmark = pytest.mark.asyncio
+
+NO_RESUME = Behavior(resume=ResumePolicy(on_length=False, refusal_retries=0))
 
 
 def drawn(*answers, tools=(), **options):
@@ -152,10 +156,10 @@ async def test_stopping_leaves_no_card_running_and_says_so():
 @pytest.mark.parametrize(
     ("answer", "behavior", "level", "words"),
     [
-        (RateLimitError("Too fast."), None, "error", "Too fast. Wait a moment"),
+        (RateLimitError("Too fast."), Behavior(retry=RetryPolicy(max_retries=0)), "error", "Too fast. Wait a moment"),
         ([call("echo")], Behavior(max_turns=1), "warning", "raise the limit"),
-        ([TextDelta("half"), Finish("length")], None, "warning", "output limit"),
-        ([TextDelta("no"), Finish("refusal")], None, "warning", "declined"),
+        ([TextDelta("half"), Finish("length")], NO_RESUME, "warning", "output limit"),
+        ([TextDelta("no"), Finish("refusal")], NO_RESUME, "warning", "declined"),
     ],
 )
 async def test_abnormal_ends_have_a_banner(answer, behavior, level, words):

@@ -9,6 +9,7 @@ from tests.notebook.support import Page, stripped
 from zidane_lab.agent.agent import Agent
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.compaction.config import AutoCompact
+from zidane_lab.compaction.touched import Touched, with_touched
 from zidane_lab.kernel.embedded import embedded_shell
 from zidane_lab.kernel.live import LiveExecutor
 from zidane_lab.notebook.bundles import MIME
@@ -177,7 +178,7 @@ def test_a_large_results_card_says_where_the_whole_is():
         Turn("assistant", (ToolCallBlock("c", "query"),)),
         Turn("user", (ToolResultBlock("c", (TextBlock("the head"),), metadata=kept),)),
     )
-    assert "90 kB, whole in /s/tool-results/c.txt" in page.text
+    assert "✓ query  (90 kB" in page.text
 
 
 @pytest.mark.asyncio
@@ -218,3 +219,12 @@ async def test_the_divider_drawn_again_is_the_one_drawn_live(tmp_path, reason):
     later = Page()
     repaint(agent.session.turns, later, agent.session.wire_state)
     assert [(mark[MIME]["turn_id"], mark[MIME]["undone"]) for mark in dividers(later)] == [(undone, True)]
+
+
+def test_the_lists_at_the_end_of_a_summary_are_told_without_the_marks_for_the_model():
+    text = with_touched("The data have 344 rows.", Touched(read=("a.csv",), variables=("odd<name",)))
+    (bundle,) = dividers(drawn(user("a", id="a"), summary(["a"], text=text)))
+    for form in (bundle["text/plain"], "".join(stripped(bundle["text/html"]).text)):
+        assert "touched>" not in form
+        assert "Files read: a.csv" in form
+        assert "odd<name" in form

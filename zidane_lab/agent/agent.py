@@ -331,6 +331,8 @@ class Agent:
         ------
         ConfigurationError
             There is no such summary, or a run is under way.
+        SessionError
+            It could not be written to the disk; it holds all the same.
         """
         self._must_be_idle()
         marks = [turn.id for turn in active_markers(self.session.turns, self.session.wire_state.undone)]
@@ -340,9 +342,11 @@ class Agent:
                 hint="A summary that a newer one has taken in counts again once the newer one is undone.",
             )
         chosen = turn_id or marks[-1]
-        self.session.record(COMPACT_UNDO, {"turn": chosen})
-        self.continuity.cache.declare("a compaction was undone")
-        self.continuity.measured = self.continuity.compaction = None
+        try:
+            self.session.record(COMPACT_UNDO, {"turn": chosen})
+        finally:  # it holds in memory also when the disk fails
+            self.continuity.cache.declare("a compaction was undone")
+            self.continuity.measured = self.continuity.compaction = None
         return chosen
 
     # --- small things -------------------------------------------------------------------------------

@@ -84,9 +84,15 @@ class Divider:
         return " · ".join(parts)
 
     @property
+    def story(self) -> str:
+        """The summary as people read it: without the lists at its end, which :attr:`details` tells."""
+        return _parted(self.summary)[0]
+
+    @property
     def details(self) -> str:
-        """What was put back and how to take the compaction back, on a few lines."""
-        lines = []
+        """What the turns touched, what was put back and how to take the compaction back, on a few lines."""
+        touched = _parted(self.summary)[1]
+        lines = [touched] if touched else []
         for label, names in (("Files", self.files), ("Skills", self.skills), ("Variables", self.variables)):
             if names:
                 lines.append(f"{label} put back: {', '.join(names)}")
@@ -100,11 +106,20 @@ class Divider:
         return "\n".join(lines)
 
 
+def _parted(summary: str) -> tuple[str, str]:
+    """Part a summary from the lists of files and variables at its end, which carry marks for the model."""
+    text = summary.strip()
+    story, opened, lists = text.removesuffix("</touched>").rpartition("<touched>")
+    if not opened or not text.endswith("</touched>"):
+        return text, ""
+    return story.strip(), lists.strip().replace("&lt;", "<")
+
+
 def divider(mark: Divider) -> Bundle:
     """Draw a compaction: a rule with its numbers, the summary folded below it."""
-    text = f"{mark.summary.strip()}\n\n{mark.details}"
+    text = f"{mark.story}\n\n{mark.details}"
     body = (
-        f'<div style="white-space:pre-wrap;margin:.3em 1.2em">{html.escape(mark.summary.strip())}</div>'
+        f'<div style="white-space:pre-wrap;margin:.3em 1.2em">{html.escape(mark.story)}</div>'
         f'<div style="white-space:pre-wrap;margin:.3em 1.2em;{_QUIET}">{html.escape(mark.details)}</div>'
     )
     own: dict[str, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from zidane_lab.agent.cache import break_headline
@@ -30,6 +31,9 @@ __all__ = ["ContextNotices", "divider_of"]
 
 PROGRESS_SECONDS: Final = 0.5
 """Least time between two drawings of a summary's progress."""
+
+NOTABLE_TOKENS: Final = 1_000
+"""Less left out of the context is not worth a line."""
 
 
 def divider_of(event: CompactEnd) -> Divider:
@@ -80,6 +84,7 @@ class ContextNotices:
         self._clock = clock
         self._compacting: str | None = None
         self._turns = 0
+        self._made = 0
         self._drawn_at = float("-inf")
 
     def subscriptions(self) -> tuple[tuple[type[Any], Handler], ...]:
@@ -114,7 +119,8 @@ class ContextNotices:
 
     def _end(self, event: CompactEnd) -> None:
         if event.status == "compacted":
-            bundle = divider(divider_of(event))
+            mark = divider_of(event)
+            bundle = divider(mark if self._live else self._settled(mark, event))
         elif event.status == "aborted":
             bundle = bundles.banner("info", "The compaction was stopped.", "Nothing was changed.")
         else:
@@ -125,7 +131,15 @@ class ContextNotices:
         else:
             self._show(bundle)
 
+    def _settled(self, mark: Divider, event: CompactEnd) -> Divider:
+        """Return the divider of a page that is the same every time: ids are random, and times count as tokens."""
+        place = f"{event.ids.run_id}.summary{self._made}"
+        self._made += 1
+        return replace(mark, turn_id=place, before=round(mark.before, -2), after=round(mark.after, -2))
+
     def _pruned(self, event: ContextPruned) -> None:
+        if event.tokens < NOTABLE_TOKENS:
+            return
         count = len(event.calls)
         results = "1 old result" if count == 1 else f"{count} old results"
         self._show(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import ToolInputError
 from zidane_lab.events import Ids
 from zidane_lab.kernel.execution import Executor
@@ -64,7 +65,8 @@ class ToolContext:
     """What a running tool may use.
 
     ``progress(stream, text)`` shows something to the person at once; it never reaches the model. ``state`` is what the
-    tool remembers between calls, where the host keeps such a thing.
+    tool remembers between calls, where the host keeps such a thing. ``place`` is where files and commands live;
+    without one they are on this machine, from ``cwd``.
     """
 
     ids: Ids = field(default_factory=Ids)
@@ -73,6 +75,7 @@ class ToolContext:
     outputs: OutputStore | None = None
     progress: Callable[[str, str], None] = _silent
     state: ToolStateView | None = None
+    place: ExecutionContext | None = None
 
 
 @dataclass(frozen=True, slots=True)
