@@ -236,12 +236,13 @@ def _folder() -> Iterator[Path]:
 
 
 def _played(answers: list[Any], *, folder: Path) -> tuple[Any, ...]:
-    """Return the turns of a run with the tools and guards of a notebook."""
-    from zidane_lab import Agent, Behavior, ScriptedProvider, default_tools
+    """Return the turns of a run that reads files, with the guards of a notebook."""
+    from zidane_lab import Agent, Behavior, ScriptedProvider
     from zidane_lab.agent.guards.settings import GuardSettings
+    from zidane_lab.tools.read_file import read_file_tool
 
     agent = Agent(
-        ScriptedProvider(answers), tools=default_tools(), behavior=Behavior(guards=GuardSettings()), cwd=folder
+        ScriptedProvider(answers), tools=[read_file_tool()], behavior=Behavior(guards=GuardSettings()), cwd=folder
     )
     run: Callable[[str], Awaitable[Any]] = agent.run
 

@@ -130,6 +130,20 @@ async def test_what_is_in_use_is_put_back_as_it_is_now(tmp_path):
     assert seen.of("agent:done")[0].turns == 1
 
 
+async def test_a_file_that_is_still_shown_is_not_put_back(tmp_path):
+    session = talk(3)
+    path = tmp_path / "data.py"
+    path.write_text("x = 1\n")
+    evidence = read_evidence(str(path), 1, 300, mtime=path.stat().st_mtime, size=6)
+    add_call(session, "r1", "read_file", {"path": str(path)}, "x = 1", metadata=evidence)
+    fill(session, 1, context=9_000)
+    agent = full([SUMMARY, ANSWER], session=session, tools=[simple_tool("read_file", echo)], cwd=tmp_path)
+    seen = Recorder(agent.hooks)
+    await agent.run("go")
+    assert seen.of("compact:end")[0].files == ()
+    assert "x = 1" in wire_texts(agent.provider.requests[-1])
+
+
 async def test_without_the_tools_nothing_is_put_back():
     session = talk(2)
     add_call(session, "p1", "run_python", {"code": "df = 1"}, "ok", metadata={"execution": {"created": ["df"]}})
@@ -149,6 +163,14 @@ async def test_it_is_done_from_the_threshold_on(context, fires):
 async def test_where_nothing_was_counted_the_request_is_estimated():
     agent = full([SUMMARY, ANSWER], session=talk(5, words="word " * 1_000))
     await agent.run("go")
+    assert len(marks(agent)) == 1
+
+
+async def test_what_was_counted_before_does_not_count_afterwards():
+    answers = [SUMMARY, "uncounted", "uncounted"]
+    agent = full(answers, session=talk(5, words="word " * 700, context=9_000))
+    await agent.run("go")
+    await agent.run("go on")
     assert len(marks(agent)) == 1
 
 

@@ -233,6 +233,20 @@ async def test_the_second_time_hardly_anything_is_kept():
     assert wire_texts(agent.provider.requests[-1])[1:] == ["go"]
 
 
+async def test_where_all_turns_would_be_kept_hardly_any_is():
+    agent = full([TOO_LONG, SUMMARY, ANSWER], rounds=1, context=100)
+    seen = Recorder(agent.hooks)
+    assert (await agent.run("go")).text == "Here."
+    assert [event.scope for event in seen.of("compact:start")] == ["tail 1"]
+
+
+async def test_a_summary_that_fails_is_not_tried_with_fewer_turns():
+    agent = full([TOO_LONG, BadRequestError("No."), BadRequestError("No."), "never"], context=100)
+    with pytest.raises(ContextExceededError):
+        await agent.run("go")
+    assert len(agent.provider.requests) == 3
+
+
 async def test_what_stays_too_long_is_an_error_and_the_conversation_stays_whole():
     agent = full([TOO_LONG, SUMMARY, TOO_LONG, SUMMARY, TOO_LONG], context=100)
     before = agent.session.turns

@@ -28,7 +28,7 @@ def test_the_options_of_the_magic_are_all_there():
 def test_every_option_told_can_be_read():
     from zidane_lab.notebook.options import parse
 
-    values = {"DOLLARS": "0.5", "N": "3", "NAME": "answer", "PATH": "book.ipynb"}
+    values = {"DOLLARS": "0.5", "N": "3", "NAME": "answer", "PATH": "book.ipynb", "TOKENS": "200k", "TIME": "10m"}
     for cell in rows(page("commands.md"), "| option | does |"):
         name, *value = cell.strip("`").split()
         _, prompt = parse(" ".join([name, *(values[each] for each in value), "what is it?"]))
@@ -51,8 +51,8 @@ def test_every_setting_and_mode_named_exists():
     modes = [re.findall(r"`(\w+)`", cell)[0] for cell in rows(page("approvals.md"), "| mode | looking")]
     assert sorted(modes) == sorted(MODES)
     for path in pages():
-        for key, value in re.findall(r"/config (\w+) (\w+)", path.read_text(encoding="utf-8")):
-            if key != "KEY":
+        for key, value in re.findall(r"/config (\w+) ([\w./:-]+[\w])", path.read_text(encoding="utf-8")):
+            if key != "KEY" and value != "AMOUNT":
                 KEYS[key](value)
     text = page("commands.md")
     for word in (*INTERACTIONS, *DRAWINGS, *PROFILES):
@@ -64,6 +64,33 @@ def test_variables_that_are_told_are_read_and_the_other_way_round():
     told = {name for path in pages() for name in re.findall(wanted, path.read_text(encoding="utf-8"))}
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "zidane_lab").rglob("*.py"))
     assert told == set(re.findall(rf'"({wanted})"', code))
+
+
+def test_every_budget_told_can_be_read():
+    """Amounts as the pages write them, behind ``/budget`` and the options of limits."""
+    from zidane_lab.chat.amounts import read_amount
+
+    kinds = {"max-turns": "turns", "max-tokens": "tokens", "max-cost": "cost", "max-time": "time"}
+    seen = set()
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        found = re.findall(r"/budget session (\w+) ([\w.]+)", text)
+        found += [(kinds[name], amount) for name, amount in re.findall(r"--(max-\w+) ([\d.]+\w*)", text)]
+        for kind, amount in found:
+            if amount not in ("AMOUNT", "none"):
+                assert read_amount(kind, amount) > 0, f"{path.name}: {kind} {amount}"
+                seen.add(kind)
+    assert seen == {"turns", "tokens", "cost", "time"}
+
+
+def test_every_kind_of_record_is_told():
+    """Kinds that the package itself keeps in a session are in the table of the sessions page, and no other."""
+    told = {cell.strip("`") for cell in rows(page("sessions.md"), "| kind | says |")}
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "zidane_lab").rglob("*.py"))
+    names = set(re.findall(r"\.record\(\s*([A-Z_]+),", code))
+    kept = {value for name in names for value in re.findall(rf'^{name}: Final = "([\w-]+)"', code, re.MULTILINE)}
+    kept |= set(re.findall(r'\.record\(\s*"([\w-]+)"', code))
+    assert told == kept - {"gate-state"}  # nothing resumes a run in the middle yet
 
 
 def test_every_layer_is_told():
@@ -96,6 +123,18 @@ def test_links_between_pages_lead_somewhere():
     for path in pages():
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists() or target == "benchmarks.md", f"{path.name}: {target}"
+
+
+def test_every_file_of_the_agent_that_is_named_exists_and_every_large_one_is_named():
+    told = set(
+        re.findall(r"`([\w/]+\.py|guards/)`", page("architecture.md").split("## Inside the agent")[1].split("## ")[0])
+    )
+    folder = ROOT / "zidane_lab" / "agent"
+    for name in told:
+        assert (folder / name).exists(), name
+    small = 120
+    large = {path.name for path in folder.glob("*.py") if path.read_text(encoding="utf-8").count("\n") > small}
+    assert large - told == {"assemble.py", "context_breakdown.py", "durable.py", "run_summary.py"}
 
 
 def test_nothing_of_a_machine_is_named():

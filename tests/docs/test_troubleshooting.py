@@ -21,6 +21,16 @@ SCRIPTS = {
     "write.json": {"answers": [WRITE, "ok"]},
     "endless.json": {"answers": [LOOK], "loop": True},
     "slow.json": {"answers": ["slow " * 200], "delay": 0.05},
+    "circles.json": {
+        "answers": [{"calls": [{"name": "read_file", "arguments": {"path": "nothing.txt"}}]}],
+        "loop": True,
+    },
+    "tired.json": ["ok", {"error": {"code": "overloaded", "message": "Too busy."}}, "ok"],
+    "mute.json": ["ok", *[{"error": {"code": "auth", "message": "No."}}] * 2],
+    "missed.json": [
+        {"text": "ok", "usage": {"cache_creation": 9000, "output": 1}},
+        {"text": "ok", "usage": {"input": 9000, "output": 1}},
+    ],
 }
 
 
@@ -55,6 +65,20 @@ def kernel(tmp_path_factory):
         ("nobody is here to give it", "%zidane --model scripted/write.json go"),
         ("The run reached its limit", "%zidane --model scripted/endless.json --max-turns 2 go"),
         ("_console", "%zidane /session"),
+        ("although it was refused", "%zidane --model scripted/circles.json go"),
+        (
+            "Trying again in",
+            "%zidane --model scripted/tired.json hi\n%zidane --model scripted/tired.json again",
+        ),
+        ("CompactInvalidInputError", "%zidane /new\n%zidane /compact"),
+        (
+            "The conversation could not be compacted.",
+            "%zidane /new\n%zidane /model scripted/mute.json\n%zidane hi\n%zidane /compact full",
+        ),
+        (
+            "cache break",
+            "%zidane /new\n%zidane --model scripted/missed.json hi\n%zidane --model scripted/missed.json --profile plan hi",
+        ),
         ("A run is under way", "%zidane --model scripted/slow.json --bg go\n%zidane --model offline hi"),
     ],
 )

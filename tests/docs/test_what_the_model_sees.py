@@ -40,11 +40,18 @@ def test_no_part_is_left_open(script):
         ("zidane_lab.chat.prompt", "PLAN"),
         ("zidane_lab.wire.markers", "INTERRUPTED"),
         ("zidane_lab.wire.pairing", "MISSING_RESULT"),
+        ("zidane_lab.wire.cutoff", "SUMMARY_HEAD"),
+        ("zidane_lab.compaction.prompts", "_SCAFFOLD"),
+        ("zidane_lab.compaction.prompts", "_UPDATE"),
+        ("zidane_lab.compaction.summarize", "SUMMARY_SYSTEM"),
+        ("zidane_lab.compaction.useless", "SUPERSEDED_NOTICE"),
+        ("zidane_lab.agent.resume", "CONTINUE_LENGTH"),
     ],
 )
 def test_a_changed_text_is_noticed(script, monkeypatch, module, name):
     monkeypatch.setattr(f"{module}.{name}", "Something else.")
-    assert script.render(PAGE) != PAGE
+    shown = {each for each in script.names_in(PAGE) if script.PARTS[each]() not in PAGE}
+    assert shown
 
 
 def test_a_changed_tool_is_noticed(script, monkeypatch):
@@ -73,6 +80,35 @@ def test_what_is_shown_is_what_a_request_holds(script):
             assert tool["description"] in PAGE
         sent = re.sub(r"\s", "", str(body["messages"]))
         assert sent.count("'text':'hi'") == 1, "a prompt is sent with nothing added"
+
+
+@pytest.mark.asyncio
+async def test_a_notebooks_request_holds_nothing_that_is_not_shown(tmp_path, monkeypatch):
+    """A prompt as a notebook asks it: the system prompt is the page's and the environment, facts by the same names."""
+    from zidane_lab.chat.chat import AskOptions, Chat
+    from zidane_lab.chat.place import Place
+    from zidane_lab.chat.profiles import PROFILES
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hi.json").write_text('["Hello.", "Again."]', encoding="utf-8")
+    chat = Chat(Place(tmp_path / "book.ipynb", tmp_path, ""), env={"ZIDANE_HOME": str(tmp_path / "home")})
+
+    async def nobody(_question):
+        return None
+
+    try:
+        for prompt in ("hi", "and now?"):
+            await chat.ask(prompt, AskOptions(model="scripted/hi.json"), executor=None, ask=nobody)
+        first, second = chat._providers.target("scripted/hi.json").provider.requests
+    finally:
+        await chat.close()
+    own, rest = first.system[: first.system_boundary], first.system[first.system_boundary :]
+    assert own == PROFILES["build"].system.strip("\n")
+    shown = re.search(r"<!-- exact: environment -->\n```text\n(.*?)\n```", PAGE, re.DOTALL)[1]
+    assert re.sub(r": .*", "", rest.strip()) == re.sub(r": .*", "", shown)
+    assert [turn.text for turn in first.turns] == ["hi"]
+    assert (second.system, second.turns[: len(first.turns)]) == (first.system, first.turns)
+    assert [turn.text for turn in second.turns] == ["hi", "Hello.", "and now?"]
 
 
 def test_the_limits_named_in_prose_are_the_limits():

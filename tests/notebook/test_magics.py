@@ -311,9 +311,9 @@ def test_queued_cells_do_not_run_after_a_stop(book):
 
 
 def test_a_failing_provider_fails_the_cell_in_one_line(book):
-    cell = book.kernel.run(book.cell("go", {"error": {"code": "rate_limit", "message": "Too fast."}}))
+    cell = book.kernel.run(book.cell("go", {"error": {"code": "quota", "message": "Too fast."}}))
     assert cell.status == "error"
-    assert cell.error["ename"] == "RateLimitError"
+    assert cell.error["ename"] == "QuotaError"
     assert len(cell.error["traceback"]) == 1
     assert cell.own("banner")[0]["level"] == "error"
     assert book.kernel.value("1 + 1") == 2

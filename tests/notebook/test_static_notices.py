@@ -31,8 +31,8 @@ def compacted(before, after):
 
 
 async def test_dividers_do_not_depend_on_ids_or_on_a_few_tokens():
-    first = await page_after(compacted(5_651, 2_541), compacted(5_702, 2_498), live=False)
-    second = await page_after(compacted(5_648, 2_539), compacted(5_697, 2_503), live=False)
+    first = await page_after(compacted(5_661, 2_541), compacted(5_702, 2_498), live=False)
+    second = await page_after(compacted(5_658, 2_539), compacted(5_697, 2_503), live=False)
     assert first.final == second.final
     assert [bundle[MIME]["turn_id"] for bundle in first.final] == ["run_2.summary0", "run_2.summary1"]
 

@@ -8,6 +8,7 @@ summarised. Everything is decided once and recorded in the session.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -129,7 +130,8 @@ class Room:
             await self.kit.hooks.emit(FallbackSwitch(self.ids, target.name, larger.name, "Its window is full."))
             return larger
         if not self._state().is_open(config.max_failures):
-            await self._try_compact("auto", target, next_request, Tail(config.keep_turns))
+            with contextlib.suppress(CompactInvalidInputError):  # too few turns so far: nothing failed
+                await self._try_compact("auto", target, next_request, Tail(config.keep_turns))
         return target
 
     async def _trim(self) -> None:
@@ -165,9 +167,13 @@ class Room:
         config = self.behavior.compaction
         if config is None:
             return elision is not None
-        keep = _OVERFLOW_KEEPS[tries]
-        scope = Tail(config.keep_turns if keep is None else min(keep, config.keep_turns))
-        return await self._try_compact("overflow", target, next_request, scope) or elision is not None
+        for keep in _OVERFLOW_KEEPS[tries:]:
+            scope = Tail(config.keep_turns if keep is None else min(keep, config.keep_turns))
+            with contextlib.suppress(CompactInvalidInputError):  # so few turns are left that all are kept
+                return await self._try_compact("overflow", target, next_request, scope) or elision is not None
+            if elision is not None:
+                break
+        return elision is not None
 
     # --- compaction ---------------------------------------------------------------------------------
 
@@ -269,10 +275,8 @@ class Room:
     ) -> bool:
         try:
             await self.compact(reason, target, next_request, scope)
-        except (AbortedError, SessionError):
+        except (AbortedError, SessionError, CompactInvalidInputError):
             raise
-        except CompactInvalidInputError:  # too few turns so far: nothing failed
-            return False
         except ZidaneError:
             self.kit.continuity.compaction = self._state().failed()
             return False

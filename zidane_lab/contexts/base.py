@@ -107,12 +107,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """How a command ended: its exit code, ``None`` when it was ended from outside (by ``signal``, if known)."""
+    """How a command ended: its exit code, ``None`` when it was ended from outside (by ``signal``, if known).
+
+    ``left_running`` counts the processes it started that still run, as far as the context can tell.
+    """
 
     exit_code: int | None
     signal: int | None = None
     timed_out: bool = False
     seconds: float = 0.0
+    left_running: int = 0
 
 
 class Running(Protocol):

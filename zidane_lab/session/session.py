@@ -386,9 +386,9 @@ class Session:
     def record(self, kind: str, data: Mapping[str, Any]) -> None:
         """Keep something that is not part of the conversation (evidence, an extension's state)."""
         with self._guard:
-            self._add("custom", {"kind": kind, "data": dict(data)})
             if kind in (COMPACT_UNDO, ELIDE):
-                self._wire_state = None
+                self._wire_state = None  # what is read next is read with it, also when the disk fails
+            self._add("custom", {"kind": kind, "data": dict(data)})
 
     def move_to(self, turn_id: str | None) -> None:
         """Go on after an earlier turn, on whatever branch (``None``: from nothing); no turn is lost.

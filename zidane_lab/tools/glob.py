@@ -7,7 +7,6 @@ import heapq
 import itertools
 import os
 import re
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,13 +14,16 @@ from typing import Annotated, Final
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext
 from zidane_lab.tools.ignore import wildcard_regex
-from zidane_lab.tools.paths import existing, show_name
+from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.places import files_of, found, real_path, threaded
 from zidane_lab.tools.walk import Entry, Walk
 
 __all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "expand_braces", "glob", "glob_tool"]
 
 DEFAULT_LIMIT: Final = 200
 MAX_LIMIT: Final = 2_000
+TIME_LIMIT: Final = 20.0
+"""Seconds a walk may take; what it found until then is shown, and that there may be more."""
 _MOST_ALTERNATIVES: Final = 256
 _SPECIAL: Final = re.compile(r"[*?\[{\\]")
 
@@ -32,7 +34,7 @@ def glob_tool() -> Tool:
     from zidane_lab.tools.decorator import tool
     from zidane_lab.tools.useless import flag_useless
 
-    return tool(tier="read", concurrency="shared")(flag_useless(_found_nothing)(glob))
+    return tool(tier="read", concurrency="shared")(flag_useless(_found_nothing)(threaded(glob)))
 
 
 def glob(
@@ -50,40 +52,36 @@ def glob(
         The folder does not exist, or the pattern has too many alternatives.
     """
     base, rest = _split(pattern.strip(), path)
-    folder, status = existing(base, context.cwd)
-    if not stat.S_ISDIR(status.st_mode):
+    files = files_of(context)
+    folder, info = found(files, base)
+    if info.kind != "folder":
         raise ToolError(f"{folder} is a file.", hint="Give a folder as `path`.")
     limit = min(max(1, limit), MAX_LIMIT)
     want_folders = rest.endswith("/")
     alternatives = [each.strip("/") for each in expand_braces(rest)]
     depth = None if any("**" in each for each in alternatives) else max(each.count("/") for each in alternatives) + 1
     regexes = [regex for each in alternatives if (regex := wildcard_regex(os.fsencode(each))) is not None]
-    walk = Walk(folder.resolve(), depth=depth, ignored=ignored)
-    found = _matching(walk, regexes, want_folders=want_folders)
-    total = len(found)
-    newest = heapq.nsmallest(limit, found)
+    walk = Walk(real_path(files, folder), depth=depth, ignored=ignored, files=files, seconds=TIME_LIMIT)
+    matching = _matching(walk, regexes, want_folders=want_folders)
+    total = len(matching)
+    newest = heapq.nsmallest(limit, matching, key=lambda each: each[:2])
     notes = walk.notes()
     if total > limit:
         notes.insert(0, f"{total - limit:,} older ones left out; narrow the pattern, or raise `limit`")
     if not total:
         advice = "" if "/" in rest or want_folders else f"; `**/{rest}` looks in its folders too"
-        notes.insert(0, f"nothing in {show_name(str(folder))} matches {rest!r}{advice}")
-    head = [show_name(str(walk.root))] if total else []
+        notes.insert(0, f"nothing in {show_name(folder)} matches {rest!r}{advice}")
+    head = [show_name(walk.root)] if total else []
     return "\n".join([*head, *(entry.describe() for *_, entry in newest), *(f"[{note}]" for note in notes)])
 
 
-def _matching(
-    walk: Walk, regexes: Iterable[re.Pattern[bytes]], *, want_folders: bool
-) -> list[tuple[float, str, Entry]]:
+def _matching(walk: Walk, regexes: Iterable[re.Pattern[bytes]], *, want_folders: bool) -> list[tuple[int, str, Entry]]:
     """Return what matches with its age as a sort key (the name breaks ties)."""
     found = []
     for entry in walk:
         if entry.is_folder == want_folders and any(regex.fullmatch(os.fsencode(entry.name)) for regex in regexes):
-            try:
-                changed = entry.path.stat(follow_symlinks=False).st_mtime
-            except OSError:
-                changed = 0.0
-            found.append((-changed, entry.name, entry))
+            info = entry.stat()
+            found.append((-info.mtime_ns if info else 0, entry.name, entry))
     return found
 
 

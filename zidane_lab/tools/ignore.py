@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ALWAYS_IGNORED", "IgnoreRules", "Rule", "parse_rules", "wildcard_regex"]
+__all__ = ["ALWAYS_IGNORED", "MOST_RULE_BYTES", "IgnoreRules", "Rule", "parse_rules", "wildcard_regex"]
 
 ALWAYS_IGNORED: Final = frozenset({".git", ".ipynb_checkpoints", ".venv", ".zidane", "__pycache__", "node_modules"})
 """Folders (and files) hidden whatever the project says, unless asked for."""
 
-_MOST_BYTES: Final = 1_048_576
+MOST_RULE_BYTES: Final = 1_048_576
 """A longer ``.gitignore`` is read up to here."""
 
 _POSIX: Final[dict[bytes, bytes]] = {
@@ -71,22 +71,30 @@ class IgnoreRules:
 
     A walker asks :meth:`ignores` for each entry, does not enter what is ignored, and calls :meth:`inside` for
     each folder it enters.
+
+    Parameters
+    ----------
+    layers
+        The rules of each file, with its folder.
+    in_project
+        Whether this is inside a git project; a project within it has rules of its own only.
     """
 
     layers: tuple[tuple[str, tuple[Rule, ...]], ...] = ()
+    in_project: bool = False
 
     @classmethod
     def at(cls, folder: Path) -> IgnoreRules:
         """Return the rules in force in ``folder``: its own and, inside a git project, its parents' up to the root.
 
-        In a folder that is itself ignored nothing is left to distinguish, so no rule is in force.
+        In a folder that is itself ignored nothing is left to distinguish, so only its own are in force.
         """
         line = [folder, *folder.parents]
-        root = next((index for index, each in enumerate(line) if (each / ".git").exists()), 0)
-        rules = cls()
-        for each in reversed(line[: root + 1]):
+        root = next((index for index, each in enumerate(line) if (each / ".git").exists()), None)
+        rules = cls(in_project=root is not None)
+        for each in reversed(line[: (root or 0) + 1]):
             if rules.ignores(each, is_folder=True):
-                return cls()
+                return cls().inside(folder)
             rules = rules.inside(each)
         return rules
 
@@ -94,16 +102,27 @@ class IgnoreRules:
         """Return the rules with those of ``folder`` added."""
         try:
             with (folder / ".gitignore").open("rb") as handle:
-                found = parse_rules(handle.read(_MOST_BYTES))
+                data = handle.read(MOST_RULE_BYTES)
         except OSError:  # none there, or not ours to read: git goes on without it, too
-            found = ()
-        return IgnoreRules((*self.layers, (str(folder), found))) if found else self
+            data = b""
+        return self.with_rules(str(folder), data, is_project=self.in_project and (folder / ".git").exists())
 
-    def ignores(self, path: Path, *, is_folder: bool) -> bool:
+    def with_rules(self, folder: str, data: bytes, *, is_project: bool = False) -> IgnoreRules:
+        """Return the rules with the content of a folder's ``.gitignore`` added; a project's own root starts anew."""
+        found = parse_rules(data) if data else ()
+        if is_project and self.layers:
+            return IgnoreRules(((folder, found),) if found else (), self.in_project)
+        return IgnoreRules((*self.layers, (folder, found)), self.in_project) if found else self
+
+    def ignores(self, path: Path | str, *, is_folder: bool) -> bool:
         """Whether this entry is ignored by itself; whether a parent is, is the walker's concern."""
-        name = os.fsencode(path.name)
+        if not self.layers:
+            return False
+        text = os.fspath(path)
+        whole = os.fsencode(text.replace(os.sep, "/"))
+        name = whole.rpartition(b"/")[2]
         for folder, rules in reversed(self.layers):
-            relative = os.fsencode(os.path.relpath(path, folder).replace(os.sep, "/"))
+            relative = whole[len(os.fsencode(folder.rstrip(os.sep))) + 1 :]
             for rule in reversed(rules):
                 if rule.folders_only and not is_folder:
                     continue

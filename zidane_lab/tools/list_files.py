@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import stat
 from itertools import islice
 from typing import Annotated, Final
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext
-from zidane_lab.tools.paths import existing, show_name
+from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.places import files_of, found, real_path, threaded
 from zidane_lab.tools.walk import Entry, Walk
 
 __all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "list_files", "list_files_tool"]
@@ -25,7 +25,7 @@ def list_files_tool() -> Tool:
     from zidane_lab.tools.decorator import tool
     from zidane_lab.tools.useless import flag_useless
 
-    return tool(tier="read", concurrency="shared")(flag_useless(_found_nothing)(list_files))
+    return tool(tier="read", concurrency="shared")(flag_useless(_found_nothing)(threaded(list_files)))
 
 
 def list_files(
@@ -42,12 +42,13 @@ def list_files(
     ToolError
         There is no such folder, or it cannot be opened.
     """
-    target, status = existing(path, context.cwd)
-    if not stat.S_ISDIR(status.st_mode):
+    files = files_of(context)
+    target, info = found(files, path)
+    if info.kind != "folder":
         raise ToolError(f"{target} is a file.", hint="Read it with read_file.")
-    target = target.resolve()
+    target = real_path(files, target)
     limit, depth = min(max(1, limit), MAX_LIMIT), min(max(1, depth), MAX_DEPTH)
-    walk = Walk(target, depth=depth, ignored=ignored)
+    walk = Walk(target, depth=depth, ignored=ignored, files=files)
     entries = iter(walk)
     shown: list[Entry] = list(islice(entries, limit))
     left = sum(1 for _ in entries)
@@ -56,7 +57,7 @@ def list_files(
     notes = walk.notes()
     if left:
         notes.insert(0, f"{left:,} more entries left out; list a folder of it, or raise `limit`")
-    header = f"{show_name(str(target))}{'' if shown else ' is empty'}"
+    header = f"{show_name(target)}{'' if shown else ' is empty'}"
     return "\n".join([header, *(entry.describe() for entry in shown), *(f"[{note}]" for note in notes)])
 
 

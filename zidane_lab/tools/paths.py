@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
-import stat
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from zidane_lab.errors import ToolError
 
-__all__ = ["describe_size", "existing", "resolve_path", "show_name"]
+if TYPE_CHECKING:
+    from zidane_lab.tools.places import Files
+
+__all__ = ["describe_size", "existing", "missing", "near_names", "resolve_path", "show_name"]
 
 _NEAR: Final = 5
 _LOOKED_AT: Final = 2_000
@@ -46,7 +50,9 @@ def existing(path: str, cwd: Path) -> tuple[Path, os.stat_result]:
     try:
         return target, target.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise _missing(target) from None
+        from zidane_lab.tools.places import LocalFiles
+
+        raise missing(LocalFiles(cwd), str(target)) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ToolError(f"{target} cannot be reached: {reason}.", hint="Choose another path.") from error
@@ -69,35 +75,38 @@ def show_name(name: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in name)
 
 
-def _missing(target: Path) -> ToolError:
-    """Say what is there instead: near names in the folder, or how much of the path exists."""
-    if target.is_symlink():
+def missing(files: Files, target: str) -> ToolError:
+    """Return the error for something that does not exist: near names in its folder, or how much of the path exists."""
+    separator = os.sep if files.is_local else "/"
+    if _kind(files, target, follow=False) == "link":
         return ToolError(f"{target} is a link to something that does not exist.", hint="Choose another path.")
-    folder = target.parent
-    if not _is_folder(folder):
-        while folder != folder.parent and not _is_folder(folder):
-            folder = folder.parent
+    folder, _, name = target.rstrip(separator).rpartition(separator)
+    folder = folder or separator
+    if _kind(files, folder) != "folder":
+        while folder != separator and _kind(files, folder) != "folder":
+            folder = folder.rpartition(separator)[0] or separator
         return ToolError(
             f"{target} does not exist; of its folders only {folder} does.", hint="Look there with list_files."
         )
     try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry, _ in zip(entries, range(_LOOKED_AT), strict=False)]
+        names = [info.name for info in itertools.islice(files.list(folder), _LOOKED_AT)]
     except OSError:
         names = []
-    lowered = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(target.name.lower(), lowered, n=_NEAR, cutoff=0.6)
-    near += [low for low in sorted(lowered) if low.rpartition(".")[0] == target.name.lower() and low not in near]
-    hint = (
-        f"Near names there: {', '.join(show_name(lowered[low]) for low in near[:_NEAR])}."
-        if near
-        else "Look with list_files."
-    )
+    near = near_names(name, names)
+    hint = f"Near names there: {', '.join(map(show_name, near))}." if near else "Look with list_files."
     return ToolError(f"{target} does not exist.", hint=hint)
 
 
-def _is_folder(path: Path) -> bool:
+def near_names(name: str, names: Iterable[str]) -> list[str]:
+    """Return up to five names that may be meant by ``name``, the nearest first."""
+    lowered = {each.lower(): each for each in names}
+    near = difflib.get_close_matches(name.lower(), lowered, n=_NEAR, cutoff=0.6)
+    near += [low for low in sorted(lowered) if low.rpartition(".")[0] == name.lower() and low not in near]
+    return [lowered[low] for low in near[:_NEAR]]
+
+
+def _kind(files: Files, path: str, *, follow: bool = True) -> str | None:
     try:
-        return stat.S_ISDIR(path.stat().st_mode)
+        return files.stat(path, follow=follow).kind
     except (OSError, ValueError):
-        return False
+        return None

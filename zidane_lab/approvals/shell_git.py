@@ -1,0 +1,147 @@
+"""What ``git`` does: which of its commands, with which options, only look.
+
+Options are listed by name, because git accepts shortened ones and many lead to programs (pagers, filters, drivers).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from zidane_lab.approvals.shell_rules import Effect
+from zidane_lab.approvals.shell_words import Word
+
+__all__ = ["git_effect"]
+
+_CHANGES: Final = Effect("execute", "git", "changes a repository")
+_RUNS: Final = Effect("execute", "runs-other", "lets git run other programs")
+_NETWORK: Final = Effect("network", "network", "uses the network")
+_DESTROYS: Final = Effect("execute", "git-destroys", "throws away work or history")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SHOWING: Final = _words(
+    """--oneline --stat --shortstat --numstat --name-only --name-status --graph --all --decorate --no-color --color
+    --pretty --format --abbrev-commit --abbrev --no-merges --merges --first-parent --reverse --follow --patch --no-patch
+    --cached --staged --word-diff --color-words --summary --since --until --after --before --author --committer --grep
+    --max-count --skip --date --relative-date --branches --tags --remotes --no-pager --no-ext-diff --no-textconv --raw
+    --ignore-all-space --ignore-space-change --ignore-blank-lines --minimal --patience --histogram --unified --check
+    --diff-filter --find-renames --find-copies --full-index --binary --text --exit-code --quiet --relative --cherry-pick
+    --left-right --topo-order --date-order --decorate-refs --simplify-by-decoration --merge-base
+    --dirstat --function-context --inter-hunk-context --compact-summary --no-renames --source --left-only --right-only
+    --cherry --no-walk --do-walk --full-history --ancestry-path --no-notes --name-rev --count"""
+)
+_OPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "status": _words("--short --branch --porcelain --long --verbose --ignored --untracked-files --show-stash --column"),
+    "log": _SHOWING,
+    "diff": _SHOWING,
+    "show": _SHOWING,
+    "shortlog": _SHOWING | _words("--summary --numbered --email"),
+    "whatchanged": _SHOWING,
+    "rev-list": _SHOWING,
+    "diff-tree": _SHOWING | _words("--root --no-commit-id"),
+    "blame": _words("--date --porcelain --line-porcelain --show-email --show-name --show-number --since --root"),
+    "grep": _words(
+        """--line-number --ignore-case --count --files-with-matches --name-only --cached --untracked --word-regexp
+        --extended-regexp --fixed-strings --perl-regexp --heading --break --and --or --not --max-depth --recurse-submodules
+        --context --after-context --before-context --show-function --invert-match --no-index --text"""
+    ),
+    "ls-files": _words(
+        "--cached --deleted --modified --others --ignored --stage --unmerged --exclude-standard --full-name --error-unmatch"
+    ),
+    "ls-tree": _words("--name-only --full-tree --full-name --long --name-status"),
+    "rev-parse": _words(
+        """--show-toplevel --abbrev-ref --short --verify --git-dir --is-inside-work-tree --show-prefix --show-cdup
+        --is-bare-repository --quiet --symbolic-full-name --git-common-dir --absolute-git-dir"""
+    ),
+    "describe": _words("--tags --always --dirty --all --long --abbrev --match --contains --exact-match"),
+    "for-each-ref": _words("--format --sort --count --merged --no-merged --contains --points-at"),
+    "merge-base": _words("--is-ancestor --all --fork-point --octopus"),
+    "name-rev": _words("--name-only --tags"),
+    "count-objects": _words("--verbose --human-readable"),
+    "check-ignore": _words("--verbose --no-index --quiet"),
+    "check-attr": _words("--all"),
+    "version": frozenset(),
+    "cat-file": _words("--batch-check"),
+    "var": frozenset(),
+}
+"""Commands that only look, with their harmless long options."""
+
+_LETTERS: Final[Mapping[str, tuple[str, str]]] = {
+    "status": ("sbvz", "u"),
+    "grep": ("nilcwvEFPGhHpW", "ABCe"),
+    "cat-file": ("tsep", ""),
+    "ls-files": ("cdmosiuvtzk", ""),
+    "ls-tree": ("rdtlz", ""),
+    "blame": ("lswtefpn", "LCM"),
+    "shortlog": ("snec", ""),
+    "count-objects": ("vH", ""),
+}
+"""Letters of options without and with a value that only look."""
+_LETTERS_SHOWING: Final = ("pusabwzRiEFPcmtrq", "nSGLUMCB")
+"""The same for ``log``, ``diff`` and their like."""
+
+_EXACT: Final = re.compile(
+    r"branch(?: (?:-a|-r|-v|-vv|-av|-avv|--all|--list|--remotes|--verbose|--show-current|--merged|--no-merged"
+    r"|--sort=-?\w+))*"
+    r"|tag(?: (?:-l|--list|-n\d*|--sort=-?[\w:]+))*(?<!tag)|tag"
+    r"|remote(?: -v| --verbose)?|remote get-url \w+"
+    r"|stash (?:list|show(?: -p| --stat)?(?: stash@\{\d+\})?)"
+    r"|config (?:--global |--local )?(?:--get |get )?(?:user\.(?:name|email)|core\.(?:editor|autocrlf|filemode)"
+    r"|remote\.\w+\.url|init\.defaultBranch|branch\.[\w/.-]+\.(?:remote|merge))"
+    r"|worktree list(?: --porcelain)?|reflog(?: show)?(?: -n? ?\d+)?|submodule status"
+    r"|--version|notes list|bisect log|sparse-checkout list|symbolic-ref (?:--short )?HEAD"
+)
+_ON_NETWORK: Final = _words("push pull fetch clone ls-remote remote submodule archive send-email request-pull p4 svn lfs")
+_OPENS: Final = _words("bisect filter-branch difftool mergetool rebase instaweb gui gitk hook daemon credential config help")
+_DESTRUCTIVE: Final = re.compile(
+    r"reset\b.*--hard|clean\b|push\b.*(?: -f\b| --force| --mirror| --delete| -d\b| \+| :)|checkout\b.* (?:-f|--force|\.$|-- )"
+    r"|branch\b.* (?:-D|-d|--delete)|stash (?:drop|clear)|reflog (?:expire|delete)|gc\b|prune\b|update-ref\b|filter-branch"
+    r"|restore\b|tag\b.* -d|worktree remove|filter-repo|rm\b|checkout \."
+)
+
+
+def git_effect(argv: Sequence[Word]) -> Effect | None:
+    """Say what ``git`` with these words does beyond looking; ``None`` when it only looks."""
+    words = list(argv)
+    if words and words[0].is_known and words[0].text == "--no-pager":
+        words = words[1:]
+    if not words or not words[0].is_known:
+        return _CHANGES
+    command = words[0].text
+    if command.startswith("-") and command != "--version":
+        return _RUNS  # -c core.pager=…, -C another/repository, --exec-path, --git-dir
+    text = " ".join(word.text for word in words)
+    if all(word.is_known for word in words) and _EXACT.fullmatch(text):
+        return None
+    if _DESTRUCTIVE.match(text):
+        return _DESTROYS
+    if command not in _OPTIONS:
+        if command in _OPENS:
+            return _RUNS
+        return _NETWORK if command in _ON_NETWORK else _CHANGES
+    return None if all(_is_harmless(command, word) for word in _before_paths(words[1:])) else _RUNS
+
+
+def _before_paths(words: Sequence[Word]) -> Sequence[Word]:
+    end = next((index for index, word in enumerate(words) if word.is_known and word.text == "--"), len(words))
+    return words[:end]
+
+
+def _is_harmless(command: str, word: Word) -> bool:
+    if not word.may_be_option:
+        return True
+    if not word.start.startswith("-"):
+        return False
+    name = word.text.partition("=")[0]
+    if name.startswith("--"):
+        return name in _OPTIONS[command] and (word.is_known or "=" in word.start)
+    if not word.is_known:
+        return False
+    flags, valued = _LETTERS.get(command, _LETTERS_SHOWING if _OPTIONS[command] >= _SHOWING else ("", ""))
+    cluster = rf"-[{flags or '-'}]*" + (rf"(?:[{valued}][\w,:./^-]*)?" if valued else "")
+    return re.fullmatch(rf"-\d+|{cluster}", word.text) is not None

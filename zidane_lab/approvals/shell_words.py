@@ -1,0 +1,232 @@
+"""Words of a shell command: what their text is after quoting, and how much of it can be known without running it.
+
+Everything is checked twice: a piece that the grammar calls plain text must not hold anything that a shell would
+still expand. Grammars and shells disagree in corners, and such a corner asks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+__all__ = ["WORD_TYPES", "UnclearError", "Word", "WordReader", "is_secret_variable", "raw_text"]
+
+WORD_TYPES: Final = frozenset(
+    """word number string raw_string ansi_c_string concatenation simple_expansion expansion command_substitution
+    process_substitution arithmetic_expansion brace_expression""".split()
+)
+"""Kinds of node that stand for a word."""
+
+_ROOTED: Final = frozenset({"HOME", "PWD", "OLDPWD"})
+"""Variables that hold an absolute path, so that a word that begins with one in quotes is no option."""
+
+_ACTIVE: Final = re.compile(r"\$(?=[\w{(\[@*#?!$'\"-])|`")
+_SECRET_VARIABLE: Final = re.compile(
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?:^|_)(?:PASS|PWD_?HASH|AUTH|DSN|COOKIE)(?:_|$)|DATABASE_URL",
+    re.IGNORECASE,
+)
+_PLAIN_EXPANSION: Final = re.compile(r"\$\{#?(\w+|[@*#?$-])(?:\[(?:\d+|[@*])\])?\}")
+_OTHER_EXPANSION: Final = re.compile(
+    r"\$\{(\w+)(?:\[(?:\d+|[@*])\])?(?::[-+]|[-+]|##?|%%?|//?|\^\^?|,,?)[\w./:@%+=, *?^~-]*\}"
+)
+_SUBSTRING: Final = re.compile(r"\$\{(\w+)(?::\s?-?\d+){1,2}\}")
+
+
+class UnclearError(Exception):
+    """Something that is not read: the words say what, for the person."""
+
+    def __init__(self, why: str, line: int) -> None:
+        super().__init__(why)
+        self.why = why
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command.
+
+    Parameters
+    ----------
+    raw
+        As written.
+    text
+        Its text after quoting; ``*`` stands for what is not known.
+    start
+        The text up to the first thing that is not known.
+    is_known
+        Whether ``text`` is all of it.
+    splits
+        Whether it may become several words, or none.
+    rooted
+        Whether it begins with a variable that holds an absolute path.
+    """
+
+    raw: str
+    text: str
+    start: str
+    is_known: bool = True
+    splits: bool = False
+    rooted: bool = False
+
+    @property
+    def may_be_option(self) -> bool:
+        """Whether a program could take this word, or one it becomes, for an option."""
+        if self.start:
+            return self.start[0] in "-+" or (self.splits and not self._is_glob)
+        return not (self.is_known and not self.text) and (not self.rooted or self.splits)
+
+    @property
+    def _is_glob(self) -> bool:
+        """Whether only file names can come of it: each of them begins as the word does."""
+        return not self.is_known and "$" not in self.raw and "`" not in self.raw and "{" not in self.raw
+
+
+def raw_text(node: Node) -> str:
+    """Return a node's own text."""
+    return (node.text or b"").decode()
+
+
+def is_secret_variable(name: str) -> bool:
+    """Whether a variable of this name commonly holds a secret."""
+    return bool(_SECRET_VARIABLE.search(name))
+
+
+@dataclass(slots=True)
+class _Pieces:
+    text: str = ""
+    start: str | None = None
+    splits: bool = False
+    rooted: bool = False
+    is_known: bool = True
+
+    def literal(self, text: str) -> None:
+        self.text += text
+
+    def unknown(self, *, splits: bool, rooted: bool = False) -> None:
+        if self.start is None:
+            self.start = self.text
+            self.rooted = rooted and not self.text
+        self.text += "*"
+        self.is_known = False
+        self.splits = self.splits or splits
+
+
+@dataclass(slots=True)
+class WordReader:
+    """Reads the words of one command line.
+
+    ``nested`` collects substitutions met on the way, ``variables`` the names of variables that are looked up, each
+    with its line.
+    """
+
+    nested: list[Node] = field(default_factory=list)
+    variables: list[tuple[str, int]] = field(default_factory=list)
+
+    def read(self, node: Node) -> Word:
+        """Return a word.
+
+        Raises
+        ------
+        UnclearError
+            It holds something that is not read.
+        """
+        pieces = _Pieces()
+        self._add(node, pieces)
+        start = pieces.text if pieces.start is None else pieces.start
+        return Word(raw_text(node), pieces.text, start, pieces.is_known, pieces.splits, pieces.rooted)
+
+    def _add(self, node: Node, pieces: _Pieces, *, quoted: bool = False) -> None:
+        line = node.start_point[0] + 1
+        match node.type:
+            case "word" | "number" | "variable_name":
+                if node.named_child_count:
+                    raise UnclearError("uses a word that cannot be read", line)
+                self._plain(raw_text(node), pieces, line)
+            case "raw_string":
+                pieces.literal(raw_text(node)[1:-1])
+            case "string":
+                self._quoted(node, pieces)
+            case "concatenation":
+                end = node.start_byte
+                for child in node.children:
+                    if child.start_byte != end:
+                        raise UnclearError("uses a word that cannot be read", line)
+                    self._add(child, pieces)
+                    end = child.end_byte
+            case "ansi_c_string":
+                pieces.unknown(splits=False)
+            case "brace_expression":
+                pieces.unknown(splits=True)
+            case "simple_expansion" | "expansion":
+                name = self._variable(node)
+                pieces.unknown(splits=name != "HOME" and not quoted, rooted=name == "HOME" or (quoted and name in _ROOTED))
+            case "command_substitution" | "process_substitution":
+                self.nested.append(node)
+                pieces.unknown(splits=node.type == "command_substitution", rooted=node.type == "process_substitution")
+            case "arithmetic_expansion":
+                if not re.fullmatch(r"\$(?:\(\([\d\s+*/%()<>=!-]*\)\)|\[[\d\s+*/%()-]*\])", raw_text(node)):
+                    raise UnclearError("computes with variables, which may run what they hold", line)
+                pieces.unknown(splits=True)
+            case _:
+                raise UnclearError(f"uses {raw_text(node)[:40]!r}, which cannot be read", line)
+
+    def _plain(self, raw: str, pieces: _Pieces, line: int) -> None:
+        index = 0
+        while index < len(raw):
+            char = raw[index]
+            if char == "\\":
+                following = raw[index + 1 : index + 2]
+                if not following:
+                    raise UnclearError("ends in a backslash", line)
+                pieces.literal("" if following == "\n" else following)
+                index += 2
+                continue
+            if char in "$`;|&<>()\"'" or char.isspace():
+                if char == "$" and not _ACTIVE.match(raw, index):
+                    pieces.literal(char)
+                    index += 1
+                    continue
+                raise UnclearError("uses a word that cannot be read", line)
+            if char in "*?[{}":
+                pieces.unknown(splits=True)
+            if char != "*":
+                pieces.literal(char)
+            index += 1
+
+    def _quoted(self, node: Node, pieces: _Pieces) -> None:
+        source = node.text or b""
+        position = 1
+        for child in node.children:
+            if child.type in {"string_content", '"', "$"}:
+                continue
+            self._segment(source[position : child.start_byte - node.start_byte].decode(), pieces, node)
+            inner = _Pieces()
+            self._add(child, inner, quoted=True)
+            pieces.unknown(splits=raw_text(child) in {"$@", "${@}"} or "[@]" in raw_text(child), rooted=inner.rooted)
+            position = child.end_byte - node.start_byte
+        self._segment(source[position:-1].decode(), pieces, node)
+
+    def _segment(self, raw: str, pieces: _Pieces, node: Node) -> None:
+        """Add literal text between double quotes."""
+        plain = re.sub(r"\\[\s\S]", "", raw)
+        if _ACTIVE.search(plain) or '"' in plain or plain.endswith("\\"):
+            raise UnclearError("uses a text that cannot be read", node.start_point[0] + 1)
+        pieces.literal(re.sub(r'\\([$`"\\\n])', lambda match: match[1].strip("\n"), raw))
+
+    def _variable(self, node: Node) -> str:
+        """Note the variable of an expansion that only looks it up, and return its name."""
+        raw, line = raw_text(node), node.start_point[0] + 1
+        if node.type == "simple_expansion":
+            match = re.fullmatch(r"\$(\w+|[@*#?$!-])", raw)
+        else:
+            match = next(
+                filter(None, (each.fullmatch(raw) for each in (_PLAIN_EXPANSION, _OTHER_EXPANSION, _SUBSTRING))), None
+            )
+        if match is None:
+            raise UnclearError(f"uses the expansion {raw[:40]}, which may do more than look", line)
+        self.variables.append((match[1], line))
+        return match[1] if raw in {f"${match[1]}", f"${{{match[1]}}}"} else ""

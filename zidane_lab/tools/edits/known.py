@@ -1,0 +1,143 @@
+"""Whether the model knows the file it is about to overwrite.
+
+Replacing a file one has not read loses what is in it. What was read is found in the conversation: results of
+``read_file`` that are still before the model and fit the file as it is, and what the model wrote itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from zidane_lab.errors import ToolError
+from zidane_lab.session.read_state import ReadEntry, read_state
+from zidane_lab.tools.edits.commit import EDIT, WRITTEN
+from zidane_lab.tools.edits.files import Stored
+from zidane_lab.tools.paths import show_name
+from zidane_lab.turns import Turn
+from zidane_lab.wire.state import WireState
+
+__all__ = ["Conversation", "require_known"]
+
+
+@runtime_checkable
+class Conversation(Protocol):
+    """A session, as far as reads go."""
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The conversation, as it was said."""
+        ...
+
+    @property
+    def wire_state(self) -> WireState:
+        """What of it is still sent."""
+        ...
+
+
+def require_known(conversation: object, stored: Stored, lines: int) -> None:
+    """Check that the model has read a file as it is now, all of it, or wrote it.
+
+    Parameters
+    ----------
+    conversation
+        Whatever keeps the tool's outputs; nothing is required of a call outside a conversation.
+    stored
+        The file.
+    lines
+        How many it has.
+
+    Raises
+    ------
+    ToolError
+        It has not; the message says what to do.
+    """
+    if not isinstance(conversation, Conversation) or stored.info is None or not stored.data:
+        return
+    turns, name = conversation.turns, show_name(stored.path)
+    reads = [each for each in read_state(turns, conversation.wire_state).values() if each.path == stored.path]
+    made = _made(turns, stored.path)
+    version: _Version | None = _Version(stored.sha256 or "", stored.info.mtime_ns / 1e9, stored.info.size, lines)
+    passed: set[str] = set()
+    missing: int | None = None
+    while version is not None and version.sha256 not in passed:
+        passed.add(version.sha256)
+        fitting = [each for each in reads if _fits(each, version)]
+        if fitting and (missing := _first_unread(fitting, version.lines)) is None:
+            return
+        edit = made.get(version.sha256)
+        if edit is not None and edit.get("whole"):
+            return
+        version = None if edit is None else _version(edit.get("before"))
+    if missing is not None:
+        raise ToolError(
+            f"You have read only a part of {name}: line {missing:,} of {lines:,} and others would be lost unseen; "
+            "nothing was written.",
+            hint=f"Read on with offset={missing}, or change parts of it with edit.",
+        )
+    if reads:
+        raise ToolError(
+            f"{name} was changed since you read it; nothing was written.", hint="Read it again, then decide anew."
+        )
+    raise ToolError(
+        f"{name} exists and you have not read it; nothing was written.",
+        hint="Read it with read_file first, or change parts of it with edit.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """A file at some time: its content, and what a read of it would have noted."""
+
+    sha256: str
+    mtime: float
+    size: int
+    lines: int
+
+
+def _version(raw: Any) -> _Version | None:
+    if not isinstance(raw, Mapping):
+        return None
+    sha256, mtime, size, lines = (raw.get(name) for name in ("sha256", "mtime", "size", "lines"))
+    if not (isinstance(sha256, str) and isinstance(mtime, float) and isinstance(size, int) and isinstance(lines, int)):
+        return None
+    return _Version(sha256, mtime, size, lines)
+
+
+def _made(turns: Sequence[Turn], path: str) -> dict[str, Mapping[str, Any]]:
+    """Return what the editing tools say of the versions of a file they left, by hash."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for turn in turns:
+        for result in turn.tool_results:
+            if WRITTEN not in result.metadata:  # a preview
+                continue
+            for file in _files(result.metadata.get(EDIT)):
+                sha256 = file.get("sha256")
+                if file.get("path") == path and isinstance(sha256, str) and (sha256 not in found or file.get("whole")):
+                    found[sha256] = file  # an undo leaves a version that came about in its own way before
+    return found
+
+
+def _files(edit: Any) -> Iterator[Mapping[str, Any]]:
+    files = edit.get("files") if isinstance(edit, Mapping) else None
+    if isinstance(files, (list, tuple)):
+        yield from (each for each in files if isinstance(each, Mapping))
+
+
+def _fits(read: ReadEntry, version: _Version) -> bool:
+    """Whether a read shows this version; times are seconds as a float, good to a microsecond."""
+    if read.mtime is None or read.size != version.size:
+        return False
+    return math.isclose(read.mtime, version.mtime, rel_tol=0, abs_tol=2e-6)
+
+
+def _first_unread(reads: Iterable[ReadEntry], lines: int) -> int | None:
+    """Return the first line no read shows; ``None`` if there is none."""
+    following = 1
+    for start, stop in sorted((each.offset, each.offset + each.limit) for each in reads):
+        if start > following:
+            break
+        following = max(following, stop)
+    return following if following <= lines else None

@@ -1,0 +1,218 @@
+"""Find the text a model wants replaced: exactly, or else apart from spaces, if only one place can be meant.
+
+What was not exact is said with the result. Where nothing fits, or too much, the error has the lines to look at, so
+that the next try is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from zidane_lab.errors import ToolError
+from zidane_lab.tools.edits.anchors import strip_tags
+from zidane_lab.tools.edits.near import nearest, show_lines
+from zidane_lab.tools.edits.text import Span, to_lf
+
+__all__ = ["Match", "MatchError", "find_replacement"]
+
+_LISTED: Final = 10
+"""Places named in an error."""
+
+_LOOKALIKES: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000", " "),
+        "\u2026": "...",
+    }
+)
+"""Typographic characters and what is typed for them; models mix them up."""
+
+_INDENT: Final = re.compile(r"[ \t]*")
+
+
+class MatchError(ToolError):
+    """The text to be replaced is not there, or in several places."""
+
+    code = "no_match"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What to replace (not overlapping, in order), and what was not exact about finding it."""
+
+    spans: tuple[Span, ...]
+    note: str = ""
+
+
+def find_replacement(text: str, old: str, new: str, *, replace_all: bool = False, where: str = "the file") -> Match:
+    """Return the replacements that put ``new`` in the place of ``old``.
+
+    Parameters
+    ----------
+    text
+        With LF line endings.
+    replace_all
+        Replace every exact match; otherwise there must be one.
+    where
+        What to call the text in errors.
+
+    Raises
+    ------
+    MatchError
+        Nothing matches, or more than one place does.
+    ToolError
+        There is nothing to look for, or nothing would change.
+    """
+    old, new = to_lf(old), to_lf(new)
+    if old == new:
+        raise ToolError(
+            "`old_string` and `new_string` are the same; nothing would change.", hint="Send what is to be different."
+        )
+    if not old:
+        if not text:
+            return Match(((0, 0, new),))
+        raise ToolError(
+            f"`old_string` is empty, but {where} is not.",
+            hint="Quote the lines to replace; to add some, quote a neighbouring line and repeat it in `new_string`.",
+        )
+    if (match := _exact(text, old, new, replace_all=replace_all, where=where)) is not None:
+        return match
+    if (bare := strip_tags(old)) is not None:
+        plain = strip_tags(new)
+        bare_new = new if plain is None else plain
+        if (match := _exact(text, bare, bare_new, replace_all=replace_all, where=where)) is not None:
+            return Match(match.spans, "the line tags copied into `old_string` were ignored")
+    match = _tolerant(text, old, new, where)
+    if match is None:
+        raise _not_found(text, old, where)
+    return match
+
+
+def _exact(text: str, old: str, new: str, *, replace_all: bool, where: str) -> Match | None:
+    starts = list(_occurrences(text, old))
+    if not starts:
+        return None
+    if len(starts) > 1 and not replace_all:
+        raise _ambiguous([text.count("\n", 0, start) + 1 for start in starts], where, "")
+    return Match(tuple((start, start + len(old), new) for start in starts))
+
+
+def _occurrences(text: str, old: str) -> Iterator[int]:
+    at = text.find(old)
+    while at >= 0:
+        yield at
+        at = text.find(old, at + len(old))
+
+
+# --- apart from spaces ----------------------------------------------------------------------------
+
+
+def _tolerant(text: str, old: str, new: str, where: str) -> Match | None:
+    """Match whole lines apart from trailing spaces, then from indentation, then from typographic characters."""
+    ends = old.endswith("\n")
+    wanted = (old[:-1] if ends else old).split("\n")
+    lines = text.split("\n")
+    if not any(line.strip() for line in wanted) or len(wanted) > len(lines):
+        return None
+    for key, indented, what in _STAGES:
+        found = _windows([key(line) for line in lines], [key(line) for line in wanted])
+        if not found:
+            continue
+        if len(found) > 1:
+            raise _ambiguous([start + 1 for start in found], where, what)
+        first, stop = found[0], found[0] + len(wanted)
+        reindent = _reindent(wanted, lines[first:stop]) if indented else None
+        if indented and reindent is None:
+            continue
+        start = sum(len(line) + 1 for line in lines[:first])
+        end = start + sum(len(line) + 1 for line in lines[first:stop]) - 1
+        if ends:
+            end = min(end + 1, len(text))
+        fitted = new if reindent is None else "\n".join(map(reindent, new.split("\n")))
+        if text[start:end] == fitted:
+            raise ToolError("The file already has the new text; nothing would change.", hint="Go on.")
+        return Match(((start, end, fitted),), f"matched lines {first + 1}–{stop} {what}")
+    return None
+
+
+_STAGES: Final[tuple[tuple[Callable[[str], str], bool, str], ...]] = (
+    (str.rstrip, False, "apart from spaces at the ends of lines"),
+    (str.strip, True, "apart from indentation; the new text was indented like the file"),
+    (lambda line: line.translate(_LOOKALIKES).strip(), True, "apart from typographic characters and indentation"),
+)
+
+
+def _windows(keys: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    size = len(wanted)
+    first = next(index for index, key in enumerate(wanted) if key)
+    return [
+        start
+        for start in range(len(keys) - size + 1)
+        if keys[start + first] == wanted[first] and list(keys[start : start + size]) == list(wanted)
+    ]
+
+
+def _reindent(wanted: Sequence[str], found: Sequence[str]) -> Callable[[str], str] | None:
+    """Return what turns the model's indentation into the file's; ``None`` where no one rule does."""
+    pairs = [(_indent(a), _indent(b)) for a, b in zip(wanted, found, strict=True) if a.strip()]
+    added = {mine[: len(mine) - len(theirs)] if mine.endswith(theirs) else None for theirs, mine in pairs}
+    if len(added) == 1 and (more := next(iter(added))) is not None:
+        return lambda line: f"{more}{line}" if line.strip() else line
+    removed = {theirs[: len(theirs) - len(mine)] if theirs.endswith(mine) else None for theirs, mine in pairs}
+    if len(removed) == 1 and (less := next(iter(removed))) is not None:
+        return lambda line: line.removeprefix(less)
+    rule: dict[str, str] = {}
+    for theirs, mine in pairs:
+        if rule.setdefault(theirs, mine) != mine:
+            return None
+    return lambda line: _translated(line, rule)
+
+
+def _translated(line: str, rule: Mapping[str, str]) -> str:
+    """Give a line the file's indentation for its own, or for the longest known beginning of it."""
+    indent = _indent(line)
+    known = max((each for each in rule if indent.startswith(each)), key=len, default="")
+    return rule.get(known, known) + line[len(known) :]
+
+
+def _indent(line: str) -> str:
+    found = _INDENT.match(line)
+    return found[0] if found else ""
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def _ambiguous(numbers: Sequence[int], where: str, what: str) -> MatchError:
+    listed = ", ".join(map(str, numbers[:_LISTED])) + (" …" if len(numbers) > _LISTED else "")
+    apart = f" ({what.split(';', 1)[0]})" if what else ""
+    return MatchError(
+        f"`old_string` is in {where} {len(numbers)} times{apart}: at lines {listed}.",
+        hint="Add neighbouring lines until only one place fits"
+        + ("." if what else ", or set replace_all to change every one."),
+    )
+
+
+def _not_found(text: str, old: str, where: str) -> MatchError:
+    lines, wanted = text.split("\n"), old.removesuffix("\n").split("\n")
+    near = nearest(lines, wanted)
+    if not near:
+        return MatchError(
+            f"`old_string` is not in {where}, and nothing like it.",
+            hint="Read the file again and quote it exactly; it may have been changed, or be another file.",
+        )
+    best = near[0]
+    others = "".join(f", {_range(each.first, each.last)} ({each.ratio:.0%})" for each in near[1:])
+    return MatchError(
+        f"`old_string` is not in {where}; most alike: {_range(best.first, best.last)} ({best.ratio:.0%}){others}.",
+        hint=f"Quote them as they are:\n{show_lines(lines, best.first, best.last)}",
+    )
+
+
+def _range(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}–{last}"

@@ -1,0 +1,73 @@
+"""What files said when they were shown, kept for a while: anchors given then can still be understood.
+
+A snapshot only serves to recover an edit whose file has changed meanwhile. Losing one costs a second reading, so they
+live in memory, a few for each conversation.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from typing import Final
+
+from zidane_lab.tools.base import ToolContext
+
+__all__ = ["MAX_PATHS", "VERSIONS", "Snapshots", "remember", "snapshots_of"]
+
+MAX_PATHS: Final = 30
+"""Files of a conversation that are remembered; of more, the last ones."""
+
+VERSIONS: Final = 4
+"""Texts of one file that are remembered."""
+
+MAX_CHARS: Final = 2_000_000
+"""A longer text is not remembered."""
+
+
+class Snapshots:
+    """The last texts of the last files, by absolute path."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def add(self, path: str, text: str) -> None:
+        """Remember what a file says, with LF line endings."""
+        if len(text) > MAX_CHARS:
+            return
+        with self._guard:
+            others = tuple(each for each in self._texts.pop(path, ()) if each != text)
+            self._texts[path] = (text, *others)[:VERSIONS]
+            while len(self._texts) > MAX_PATHS:
+                self._texts.popitem(last=False)
+
+    def of(self, path: str) -> tuple[str, ...]:
+        """Return what the file said, the last text first."""
+        with self._guard:
+            return self._texts.get(path, ())
+
+
+_KEPT: Final[weakref.WeakKeyDictionary[object, Snapshots]] = weakref.WeakKeyDictionary()
+_GUARD: Final = threading.Lock()
+
+
+def snapshots_of(context: ToolContext) -> Snapshots:
+    """Return the snapshots of the conversation a call belongs to; none are kept for calls that belong to none."""
+    if context.outputs is None:
+        return Snapshots()
+    with _GUARD:
+        return _KEPT.setdefault(context.outputs, Snapshots())
+
+
+def remember(context: ToolContext, path: str, text: str) -> None:
+    """Take note of what a file says, when it is shown with anchors.
+
+    Parameters
+    ----------
+    path
+        Absolute, as the tools that change files resolve it.
+    text
+        The whole of it, LF line endings, no byte order mark.
+    """
+    snapshots_of(context).add(path, text)

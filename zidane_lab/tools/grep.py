@@ -1,0 +1,356 @@
+"""The ``grep`` tool: lines of files that match a pattern, by page, with ripgrep or our own engine to the same result.
+
+A search runs in a process of its own and for a limited time, so no pattern and no tree can hold up the kernel.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+from zidane_lab.errors import ToolError
+from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
+from zidane_lab.tools.filetypes import HEAD_BYTES, identify
+from zidane_lab.tools.glob import expand_braces
+from zidane_lab.tools.pages import PAGE_BYTES
+from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.places import Files, files_of, found, real_path, threaded
+from zidane_lab.tools.search.choose import choose_engine
+from zidane_lab.tools.search.engines import Counts, Engine, Line, Search
+from zidane_lab.tools.search.pattern import read_pattern
+from zidane_lab.tools.search.types import TYPES
+from zidane_lab.tools.search.worker import path_filter
+from zidane_lab.tools.useless import USELESS
+from zidane_lab.turns import TextBlock
+
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "MOST_AROUND", "TIME_LIMIT", "grep", "grep_tool"]
+
+DEFAULT_LIMIT: Final = 100
+MAX_LIMIT: Final = 500
+MOST_AROUND: Final = 20
+TIME_LIMIT: Final = 30.0
+"""Seconds; what was found until then is shown, and that there may be more."""
+
+Mode: TypeAlias = Literal["lines", "files", "count"]
+Private: TypeAlias = Callable[[str], bool]
+"""Whether a file is not to be shown unless it is asked for by its own path."""
+
+
+def _nothing_private(path: str) -> bool:
+    return False
+
+
+@functools.cache
+def grep_tool(private: Private | None = None) -> Tool:
+    """Return the tool.
+
+    Parameters
+    ----------
+    private
+        Files it says yes to are left out of a search in a folder, and counted.
+    """
+    from zidane_lab.tools.decorator import tool
+
+    @functools.wraps(grep)
+    async def searching(context: ToolContext, pattern: str, **named: object) -> ToolOutput:
+        return await _grep(context, pattern, private=private or _nothing_private, **named)  # type: ignore[arg-type]
+
+    return tool(name="grep", tier="read", concurrency="shared")(searching)
+
+
+async def grep(
+    context: ToolContext,
+    pattern: Annotated[str, "A regular expression, matched within a line; no look-around, no backreferences."],
+    path: Annotated[str, "The folder or file to search."] = ".",
+    *,
+    glob: Annotated[str | None, "Only files like this: `*.py`, `src/**/*.{ts,tsx}`."] = None,
+    file_type: Annotated[str | None, "Only files of a kind: `py`, `js`, `md`, `json`, `csv`, `notebook` …"] = None,
+    mode: Annotated[
+        Mode, "Show matching `lines`, the `files` that have some, or how many each has (`count`)."
+    ] = "lines",
+    ignore_case: Annotated[bool, "Let small letters match capitals and the reverse."] = False,
+    literal: Annotated[bool, "Take the pattern as plain text."] = False,
+    around: Annotated[int, f"Lines to show before and after each match, at most {MOST_AROUND}."] = 0,
+    skip: Annotated[int, "Matches (or files) to leave out at the start: the next page."] = 0,
+    limit: Annotated[int, f"Most matches (or files) to show, at most {MAX_LIMIT}."] = DEFAULT_LIMIT,
+    ignored: Annotated[bool, "Also search what .gitignore, .git, .venv, node_modules and the like hide."] = False,
+) -> ToolOutput:
+    """Search the content of files. Hidden files are searched, binary ones are not; the order is that of paths.
+
+    Raises
+    ------
+    ToolError
+        There is no such file or folder, or the pattern cannot be used; the message says what to do instead.
+    """
+    return await _grep(
+        context,
+        pattern,
+        path,
+        glob=glob,
+        file_type=file_type,
+        mode=mode,
+        ignore_case=ignore_case,
+        literal=literal,
+        around=around,
+        skip=skip,
+        limit=limit,
+        ignored=ignored,
+        private=_nothing_private,
+    )
+
+
+async def _grep(
+    context: ToolContext,
+    pattern: str,
+    path: str = ".",
+    *,
+    private: Private,
+    glob: str | None = None,
+    file_type: str | None = None,
+    mode: Mode = "lines",
+    ignore_case: bool = False,
+    literal: bool = False,
+    around: int = 0,
+    skip: int = 0,
+    limit: int = DEFAULT_LIMIT,
+    ignored: bool = False,
+) -> ToolOutput:
+    end = time.monotonic() + TIME_LIMIT
+    read = read_pattern(pattern, ignore_case=ignore_case, literal=literal)
+    globs, kinds = _alternatives(glob), _kinds(file_type)
+    root, is_file, shown_as = await threaded(_root)(context, path)
+    search = Search(root, read, is_file, globs or kinds, ignored)
+    page = _Page(mode, max(0, skip), min(max(1, limit), MAX_LIMIT), min(max(0, around), MOST_AROUND), shown_as)
+    with tempfile.TemporaryDirectory(prefix="zidane-grep-", ignore_cleanup_errors=True) as scratch:
+        engine, place, note = await choose_engine(context, search, Path(scratch), end - time.monotonic())
+        counts = await engine.count(place, end - time.monotonic())
+        wanted = _Filter(path_filter([*globs]), path_filter([*kinds]), root, private, is_file)
+        kept = {name: count for name, count in counts.counts.items() if wanted.takes(name)}
+        text, lines_complete = await _shown(engine, place, kept, page, end)
+    notes = [note] if note else []
+    if read.repaired:
+        notes.append(f"taken as plain text, because as an expression {read.repaired}")
+    notes += _notes(counts, wanted, complete=lines_complete)
+    if not kept:
+        notes.insert(0, _nothing(pattern, page, search))
+    if read.python and not kept and "\\|" in pattern and not literal:
+        notes.append("alternatives are separated by `|` alone, `\\|` is the character")
+    text = "\n".join([*text, *(f"[{each}]" for each in notes)])
+    return ToolOutput((TextBlock(text),), metadata={USELESS: True} if not kept and counts.complete else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What part of the result is asked for, and how files are named in it."""
+
+    mode: Mode
+    skip: int
+    limit: int
+    around: int
+    shown_as: str
+
+    def name(self, name: str) -> str:
+        """Name a file so that it can be given to another tool."""
+        if not name:
+            return show_name(self.shown_as)
+        return show_name(name if self.shown_as == "." else f"{self.shown_as.rstrip('/')}/{name}")
+
+
+@dataclass(slots=True)
+class _Filter:
+    """Which files count, and how many were left out as private."""
+
+    by_glob: Callable[[str], bool]
+    by_kind: Callable[[str], bool]
+    root: str
+    private: Private
+    is_file: bool
+    left_out: int = 0
+
+    def takes(self, name: str) -> bool:
+        """Whether a file's matches are shown."""
+        if self.is_file:
+            return True
+        if not (self.by_glob(name) and self.by_kind(name)):
+            return False
+        if self.private(f"{self.root.rstrip('/')}/{name}"):
+            self.left_out += 1
+            return False
+        return True
+
+
+def _root(context: ToolContext, path: str) -> tuple[str, bool, str]:
+    """Return where to search, whether that is a file, and how to name it: below the working folder if it is there."""
+    files = files_of(context)
+    target, info = found(files, path)
+    root = real_path(files, target)
+    if info.kind == "file":
+        _refuse_binary(files, target)
+    elif info.kind != "folder":
+        raise ToolError(f"{target} is not an ordinary file.", hint="Search files and folders only.")
+    base = real_path(files, files.cwd)
+    if root == base:
+        return root, False, "."
+    below = f"{base.rstrip('/')}/"
+    return root, info.kind == "file", root.removeprefix(below)
+
+
+def _refuse_binary(files: Files, target: str) -> None:
+    try:
+        with files.open(target) as handle:
+            kind = identify(handle.read(HEAD_BYTES), Path(target))
+    except OSError as error:
+        raise ToolError(f"{target} cannot be read: {error.strerror or error}.", hint="Choose another.") from error
+    if kind is not None:
+        raise ToolError(f"{target} is {kind.name}; only text is searched.", hint="See what read_file shows of it.")
+
+
+def _alternatives(glob: str | None) -> tuple[str, ...]:
+    if glob is None or not glob.strip():
+        return ()
+    return tuple(each.removeprefix("./").removeprefix("/") for each in expand_braces(glob.strip()))
+
+
+def _kinds(file_type: str | None) -> tuple[str, ...]:
+    if not file_type:
+        return ()
+    if (found_kind := TYPES.get(file_type.lower().lstrip("."))) is None:
+        raise ToolError(f"There is no file type {file_type!r}.", hint=f"Types: {', '.join(TYPES)}. Or use `glob`.")
+    return found_kind
+
+
+async def _shown(
+    engine: Engine, search: Search, counts: dict[str, int], page: _Page, end: float
+) -> tuple[list[str], bool]:
+    """Return the text of a page with a line on the whole, and whether all of it could be fetched."""
+    if not counts:
+        return [], True
+    names = sorted(counts, key=lambda name: name.split("/"))
+    total, files = sum(counts.values()), len(counts)
+    if page.mode != "lines":
+        listed = names[page.skip : page.skip + page.limit]
+        texts = [page.name(each) + (f": {counts[each]:,}" if page.mode == "count" else "") for each in listed]
+        texts, number = _fitting(texts)
+        return [*texts, _position(page, number, files, "file", f"{total:,} matching lines")], True
+    chosen, skipped = _chosen(names, counts, page)
+    if not chosen:
+        return [_position(page, 0, total, "matching line", _in_files(files))], True
+    # Of the first file the lines before the page are fetched too, and dropped here.
+    asked = [(name, count + (skipped if index == 0 else 0)) for index, (name, count) in enumerate(chosen)]
+    result = await engine.lines(search, asked, page.around, max(1.0, end - time.monotonic()))
+    texts, number = _rendered(result.lines, page, skipped)
+    return [*texts, _position(page, number, total, "matching line", _in_files(files))], result.complete
+
+
+def _in_files(count: int) -> str:
+    return f"in {count:,} file{'' if count == 1 else 's'}"
+
+
+def _chosen(names: Sequence[str], counts: dict[str, int], page: _Page) -> tuple[list[tuple[str, int]], int]:
+    """Return the files of a page with how many lines each gives, and how many of the first come before the page."""
+    skip, room, first = page.skip, page.limit, 0
+    chosen: list[tuple[str, int]] = []
+    for name in names:
+        count = counts[name]
+        if skip >= count:
+            skip -= count
+            continue
+        if not chosen:
+            first = skip
+        taken = min(count - skip, room)
+        chosen.append((name, taken))
+        skip, room = 0, room - taken
+        if not room:
+            break
+    return chosen, first
+
+
+def _rendered(lines: Sequence[Line], page: _Page, skipped: int) -> tuple[list[str], int]:
+    """Write lines under the names of their files, as many as have room; return how many of them match."""
+    texts: list[str] = []
+    room, number, name, last = PAGE_BYTES, 0, None, 0
+    pending: list[str] = []
+    for line in _behind(lines, skipped):
+        if line.name != name:
+            pending = [*([""] if texts else []), page.name(line.name)]
+        elif page.around and line.number > last + 1:
+            pending.append("--")
+        name, last = line.name, line.number
+        pending.append(f"{line.number}{':' if line.is_match else '-'} {_written(line)}")
+        cost = sum(len(each.encode("utf-8", "replace")) + 1 for each in pending)
+        if cost > room and texts:
+            break
+        if line.is_match or texts:
+            texts += pending
+            room, pending, number = room - cost, [], number + line.is_match
+    return texts, number
+
+
+def _behind(lines: Sequence[Line], skipped: int) -> Sequence[Line]:
+    """Drop the first ``skipped`` matches of the first file, and the neighbours that are nearer to them."""
+    if not skipped or not lines:
+        return lines
+    first = lines[0].name
+    matches = [line.number for line in lines if line.is_match and line.name == first]
+    if len(matches) <= skipped:
+        return [line for line in lines if line.name != first]
+    before, start = matches[skipped - 1], matches[skipped]
+    return [line for line in lines if line.name != first or (before < line.number and (line.number >= start or line))]
+
+
+def _written(line: Line) -> str:
+    """Return the shown part of a line, with what is left out of it."""
+    text = line.text.encode("utf-8", "replace").decode("utf-8")
+    right = line.length - line.left - len(line.text)
+    before = f"[{line.left:,} characters] …" if line.left else ""
+    after = f"… [{right:,} characters]" if right > 0 else ""
+    return f"{before}{text}{after}"
+
+
+def _fitting(texts: list[str]) -> tuple[list[str], int]:
+    room = PAGE_BYTES
+    for index, text in enumerate(texts):
+        room -= len(text.encode("utf-8", "replace")) + 1
+        if room < 0:
+            return texts[:index], index
+    return texts, len(texts)
+
+
+def _position(page: _Page, number: int, total: int, what: str, rest: str) -> str:
+    """Say which part of the whole is shown, and how to go on."""
+    plural = f"{what}s" if total != 1 else what
+    if not number:
+        return f"[there are {total:,} {plural} {rest}; none behind the first {page.skip:,}]"
+    last = page.skip + number
+    if page.skip == 0 and last >= total:
+        return f"[{total:,} {plural}{',' if what == 'file' else ''} {rest}]"
+    on = f"go on with skip={last}" if last < total else "this is the end"
+    return f"[{page.skip + 1:,}–{last:,} of {total:,} {plural}{',' if what == 'file' else ''} {rest}; {on}]"
+
+
+def _notes(counts: Counts, wanted: _Filter, *, complete: bool) -> list[str]:
+    notes = []
+    if wanted.left_out:
+        notes.append(
+            f"{wanted.left_out:,} matching files that commonly hold secrets are left out; "
+            "one is searched when it is given as `path`"
+        )
+    if counts.failed:
+        notes.append(f"{counts.failed:,} files or folders could not be read")
+    if not counts.complete:
+        notes.append(f"stopped after {TIME_LIMIT:g} seconds: there may be more; search a smaller folder")
+    elif not complete:
+        notes.append("not all lines could be fetched: they are too long, or the time was over; show `files` instead")
+    return notes
+
+
+def _nothing(pattern: str, page: _Page, search: Search) -> str:
+    where = "the working folder" if page.shown_as == "." else show_name(page.shown_as)
+    of = " of the files asked for" if search.globs else ""
+    hidden = "" if search.ignored or search.is_file else "; ignored files were not searched, `ignored` true does"
+    return f"no line{of} in {where} matches {pattern!r}{hidden}"
