@@ -54,7 +54,14 @@ FORMAT_VERSION: Final = 1
 
 Role: TypeAlias = Literal["user", "assistant"]
 InjectedReason: TypeAlias = Literal[
-    "refusal-retry", "length-resume", "pause-resume", "tool-output-budget", "progress-nudge", "validation", "restore"
+    "refusal-retry",
+    "length-resume",
+    "pause-resume",
+    "tool-output-budget",
+    "progress-nudge",
+    "validation",
+    "restore",
+    "task-notification",
 ]
 """Why the loop, not a person at the prompt, added a turn; ``restore``: what a compaction put back."""
 

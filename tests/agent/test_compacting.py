@@ -294,9 +294,6 @@ async def test_what_was_taken_back_stays_so_after_a_restart(tmp_path):
         assert wire_texts(agent.provider.requests[0]) == [*TALK, "go"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Session.record forgets its cached wire state only when the disk took the record"
-)
 async def test_a_full_disk_does_not_undo_the_taking_back():
     session = FullDisk.session("compact-undo")
     fill(session, 4)

@@ -111,7 +111,6 @@ async def test_one_by_one_the_summaries_of_summaries_give_back_each_wire(new):
     assert said < len(agent.session.turns)
 
 
-@pytest.mark.xfail(reason="stand-ins are sent until the session is opened again", strict=True)
 async def test_undone_after_memory_let_go_of_large_results(new):
     agent, _, _ = new(restore=False, release=True)
     await talk(agent, 3)

@@ -21,7 +21,7 @@ from tests.agent.runs import (
     wire_texts,
 )
 from tests.agent.support import Recorder, echo, simple_tool, texts
-from zidane_lab.agent import room
+from zidane_lab.agent import compacting
 from zidane_lab.agent.agent import Agent
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.errors import (
@@ -313,7 +313,7 @@ async def test_a_summary_that_stands_is_told_once_whatever_happens_behind_it(tmp
         started.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(room, "release_replaced_turns", hang)
+    monkeypatch.setattr(compacting, "release_replaced_turns", hang)
     with Session.create(tmp_path) as session:
         fill(session, 4, context=9_000)
         agent = full([SUMMARY, ANSWER], session=session, behavior=Behavior(compaction=replace(SMALL, release=True)))

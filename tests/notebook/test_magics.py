@@ -339,7 +339,10 @@ def test_mistakes_are_explained_and_cost_nothing(book, source, words):
 
 def test_the_turn_limit_ends_the_run_with_a_banner(book):
     endless = {"calls": [{"name": "list_variables", "arguments": {}}]}
-    cell = book.kernel.run(book.cell("go", endless, script={"loop": True}, options="--max-turns 3 --to r"))
+    asked = []
+    source = book.cell("go", endless, script={"loop": True}, options="--max-turns 3 --to r")
+    cell = book.kernel.run(source, answer=lambda prompt: asked.append(prompt) or "n")
+    assert "3 turns of 3 turns" in asked[0]
     assert cell.error["ename"] == "BudgetExceededError"
     assert cell.own("banner")[0]["title"] == "The run reached its limit."
     assert book.kernel.value("(r.status, len(r.turns))") == ("error", 7)

@@ -32,7 +32,7 @@ from zidane_lab.errors import AbortedError, ConfigurationError, SessionError
 from zidane_lab.events import AgentDone, CompactEnd, Ids, SystemTransform
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import Provider
-from zidane_lab.providers.targets import ModelTarget
+from zidane_lab.providers.targets import ModelTarget, target_named
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 from zidane_lab.wire.cutoff import active_markers
@@ -130,6 +130,9 @@ class Agent:
             self.tools["read_file"] = with_defaults(self.tools["read_file"], self.behavior.read_file_defaults)
         self.name, self.depth = name, depth
         self.fallbacks = tuple(fallbacks)
+        config = self.behavior.compaction
+        if summarizer is None and config is not None and config.model is not None:
+            summarizer = target_named(config.model)
         self.summarizer, self.promotion = summarizer, promotion
         self.continuity = continuity if continuity is not None else Continuity()
         if self.continuity.measured is None:
@@ -303,7 +306,7 @@ class Agent:
             system = SystemTransform(ids, self.system)
             await self.hooks.emit(system)
             caller.use_system(system.system)
-            return await caller.room.compact(
+            return await caller.room.compactor.compact(
                 "manual", caller.target, lambda: caller.request(0), scope, instructions=instructions
             )
 
@@ -343,10 +346,11 @@ class Agent:
             )
         chosen = turn_id or marks[-1]
         try:
-            self.session.record(COMPACT_UNDO, {"turn": chosen})
+            self.session.record(COMPACT_UNDO, {"turn": chosen, "after": self.session.turns[-1].id})
         finally:  # it holds in memory also when the disk fails
             self.continuity.cache.declare("a compaction was undone")
             self.continuity.measured = self.continuity.compaction = None
+            self.session.unlighten()
         return chosen
 
     # --- small things -------------------------------------------------------------------------------
@@ -392,7 +396,6 @@ class Agent:
             self.continuity,
             self.summarizer,
             self.promotion,
-            self.notebook_spent,
             self.system_boundary,
             self.tool_state,
         )

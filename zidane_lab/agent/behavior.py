@@ -40,6 +40,9 @@ class Behavior:
         How that number falls from one answer of a run to the next.
     compaction
         When the conversation is summarised by itself, and how; ``None`` for never by itself.
+    stale_reads
+        What becomes of the reading of a file that was changed since: ``"stub"`` leaves it out, ``"notice"`` adds a line
+        to the result that changed it.
     trim_outputs_over
         Bytes of tool text that may be sent; past it the outputs of earlier turns are left out, whatever the window.
         ``None`` for no such limit.
@@ -72,6 +75,7 @@ class Behavior:
     thinking_budget: int | None = None
     thinking_decay: ThinkingDecay | None = None
     compaction: AutoCompact | None = field(default=AutoCompact())
+    stale_reads: Literal["stub", "notice"] | None = None
     trim_outputs_over: int | None = None
     trim_keep_turns: int = 4
     retry: RetryPolicy = field(default=RetryPolicy())

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from zidane_lab.agent.assemble import Assembly, assemble
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.compacting import window_of
 from zidane_lab.agent.fallback import next_target
 from zidane_lab.agent.kit import Kit
 from zidane_lab.agent.ledger import BudgetLedger, check
 from zidane_lab.agent.retry import with_retries
-from zidane_lab.agent.room import Room, window_of
+from zidane_lab.agent.room import Room
 from zidane_lab.agent.thinking_decay import decayed_budget
 from zidane_lab.errors import ContextExceededError, ProviderError
 from zidane_lab.events import ContextTransform, FallbackSwitch, FinishReason, Ids, RetryWait, TurnAfter, TurnBefore

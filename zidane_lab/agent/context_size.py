@@ -49,12 +49,12 @@ def fixed_tokens(request: Request) -> int:
 def measured_in(turns: tuple[Turn, ...], state: WireState) -> tuple[str, int] | None:
     """Return the newest answer a provider counted, if what is sent has not been changed since.
 
-    After a restart; where results were left out or a compaction undone it cannot be told, and is not guessed.
+    After a restart; where it is not known when results were left out or a compaction undone, nothing is guessed.
     """
-    if state.elided or state.undone:
+    if (state.elided or state.undone) and state.changed_after is None:
         return None
     for turn in reversed(turns):
-        if is_marker(turn):
+        if is_marker(turn) or turn.id == state.changed_after:
             return None
         if turn.role == "assistant" and turn.usage is not None and turn.usage.context > 0:
             return turn.id, turn.usage.context + turn.usage.output

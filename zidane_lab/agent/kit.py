@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from zidane_lab.agent.budgets import Spent
 from zidane_lab.agent.cache import CacheWatch
 from zidane_lab.agent.fallback import FallbackState
 from zidane_lab.agent.guards.tool_state import ToolStateController
@@ -59,8 +58,6 @@ class Kit:
         Who writes summaries, if not the model that answers.
     promotion
         A model with a larger window that takes over when the window is full, before anything is summarised.
-    notebook_spent
-        What all sessions of the notebook have spent, for limits on the notebook.
     system_boundary
         Length of the part of the system prompt that is the same from day to day and place to place.
     tool_state
@@ -76,6 +73,5 @@ class Kit:
     continuity: Continuity
     summarizer: ModelTarget | None = None
     promotion: ModelTarget | None = None
-    notebook_spent: Callable[[], Spent] | None = None
     system_boundary: int | None = None
     tool_state: ToolStateController | None = None

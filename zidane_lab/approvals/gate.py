@@ -1,71 +1,42 @@
 """The gate: decides for each tool call whether it runs, is asked about, or is refused.
 
-A simple one until remembered decisions come: tools that only look run, Python that only computes runs, and
-anything else is put to a person, and refused when nobody can answer. It fails closed: what cannot be judged
-asks, what cannot be asked is refused.
+It judges the call, looks it up in the table of modes, and puts what asks to a person, once. It fails closed: what
+cannot be judged asks, what cannot be asked is refused, and an answer that cannot be read is a no.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final
 
-from zidane_lab.approvals.python_code import classify
-from zidane_lab.approvals.secrets import looks_secret
+from zidane_lab.approvals.assess import Assessment, Surroundings, assess
+from zidane_lab.approvals.decisions import Answer, Ask, Choice, Grants, Question, as_answer
+from zidane_lab.approvals.modes import BYPASS_BANNER, MODES, Case, Decision, Mode, decide
+from zidane_lab.approvals.project import Project
+from zidane_lab.approvals.safelist import PYTHON_TOOL, SHELL_TOOL, SHELL_TOOLS, covers
 from zidane_lab.errors import AbortedError, ConfigurationError
 from zidane_lab.events import ToolGate
 from zidane_lab.tools.base import Tier
 
-__all__ = ["Ask", "Gate", "Mode", "Question"]
+__all__ = ["BYPASS_TOOL", "Ask", "Gate", "Mode", "Question"]
 
-Mode: TypeAlias = Literal["ask", "auto", "plan"]
-"""``auto`` lets looking and pure computation run and asks for the rest, ``ask`` lets only looking run, ``plan`` refuses
-all but looking."""
+BYPASS_TOOL: Final = "bypass"
+"""Stands in the question that confirms the mode, where otherwise the tool is named."""
+STATE: Final = "approvals"
+"""Name under which the gate keeps its decision with a call that may be resumed."""
 
-_CODE_TOOL: Final = "run_python"
-_MAY: Final[Mapping[str, str]] = {
-    "write": "may change files",
-    "execute": "may do anything its author wrote",
-    "network": "may use the network",
-}
 _SHOWN_ARGUMENT: Final = 300
 _SHOWN_REASONS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a person is asked before a call runs.
-
-    ``reasons`` say what in it needs permission; ``target`` is the code or the arguments, whole.
-    """
-
-    tool: str
-    intent: str
-    target: str
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """The question as plain text: the tool, what for, and each line that needs permission.
-
-        The words come from a model: control characters, which could hide or repaint lines, are written out.
-        """
-        lines = [f"zidane wants to use {self.tool}" + (f": {self.intent}" if self.intent else "")]
-        lines += (f"  - {reason}" for reason in self.reasons[:_SHOWN_REASONS])
-        if len(self.reasons) > _SHOWN_REASONS:
-            lines.append(f"  - and for {len(self.reasons) - _SHOWN_REASONS} more reasons")
-        if self.tool != _CODE_TOOL:
-            lines += (f"    {line}" for line in self.target.splitlines())
-        return "\n".join(map(_printable, lines))
-
-
-Ask: TypeAlias = Callable[[Question], Awaitable[bool | None]]
-"""Puts a question to a person; ``None`` when nobody can answer."""
-
-
 def _no_names() -> Mapping[str, str]:
     return {}
+
+
+def _no_entries() -> Sequence[str]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +48,7 @@ class Gate:
     ask
         Puts a question to a person.
     mode
-        See :data:`Mode`.
+        See :mod:`zidane_lab.approvals.modes`.
     tiers
         The tier of each tool; one that is not listed counts as executing.
     protected
@@ -85,11 +56,27 @@ class Gate:
     known
         What names in the namespace stand for, at the time of the call
         (:func:`zidane_lab.approvals.names.known_names`).
+    project
+        Which files belong to the project, at the time of the call; ``None`` where nobody knows.
+    grants
+        What was allowed for this session; pass the same one to every run of it.
+    safelist, denied
+        Entries of the project that allow and that deny, at the time of the call. What is denied wins.
+    remember
+        Stores entries for *always here*; without it that is not offered.
+    preview
+        Returns the unified diff of what a call would change, to be shown with the question.
+    hunks_of
+        How many parts of a call's change can be allowed one by one.
+    keep_hunks
+        Leaves only the allowed parts in the arguments of a call; called with the arguments, the mask and the reason.
+    allow_bypass
+        Whether the person has enabled the mode ``bypass``; it is confirmed once a session all the same.
 
     Raises
     ------
     ConfigurationError
-        The mode does not exist, or not yet.
+        The mode does not exist, or is not enabled.
     """
 
     ask: Ask
@@ -97,74 +84,276 @@ class Gate:
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     protected: Callable[[], frozenset[str]] = frozenset
     known: Callable[[], Mapping[str, str]] = _no_names
+    project: Callable[[], Project | None] = lambda: None
+    grants: Grants = field(default_factory=Grants)
+    safelist: Callable[[], Sequence[str]] = _no_entries
+    denied: Callable[[], Sequence[str]] = _no_entries
+    remember: Callable[[Sequence[str]], None] | None = None
+    preview: Callable[[str, Mapping[str, Any]], Awaitable[str]] | None = None
+    hunks_of: Callable[[str, Mapping[str, Any]], int] | None = None
+    keep_hunks: Callable[[dict[str, Any], tuple[bool, ...], str], dict[str, Any]] | None = None
+    allow_bypass: bool = False
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _accepted: set[tuple[str, ...]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        hint = f"Modes: {', '.join(get_args(Mode))}."
-        if self.mode == "bypass":
-            raise ConfigurationError("Running everything unasked is not available yet.", hint=hint)
-        if self.mode not in get_args(Mode):
+        hint = f"Modes: {', '.join(MODES)}."
+        if self.mode not in MODES:
             raise ConfigurationError(f"There is no approval mode {self.mode!r}.", hint=hint)
+        if self.mode == "bypass" and not self.allow_bypass:
+            raise ConfigurationError(
+                "Running everything unasked is off.",
+                hint="Enable it with %zidane /config allow_bypass on; each session asks for it once more.",
+            )
+
+    @property
+    def banner(self) -> str:
+        """What to show as long as the mode runs everything unasked; empty otherwise."""
+        return BYPASS_BANNER if self.mode == "bypass" and self.grants.bypass else ""
 
     async def __call__(self, event: ToolGate) -> None:
         """Decide about one call; a refusal says why and what the model can do instead."""
         if event.block is not None or event.result is not None:
             return
+        if event.resumed:
+            self._restore(event)
+            return
         try:
-            reasons = self._reasons(event)
+            assessment = self._assess(event)
+            decision = self._decide(event, assessment)
         except Exception as error:  # noqa: BLE001 - fail closed: what upsets the judge is asked about
-            reasons = (f"it cannot be judged ({type(error).__name__})",)
-        if not reasons:
+            why = f"it cannot be judged ({type(error).__name__})"
+            assessment = Assessment("execute", "execute", (why,), (why,), touches_own=True, is_coverable=False)
+            decision = decide(self.mode, Case("execute", "execute", is_critical=True, touches_own=True))
+        if decision.kind == "allow":
             return
-        if self.mode == "plan" and self.tiers.get(event.tool, "execute") != "read":
-            event.block = "refused: plan mode only looks, it runs nothing. Put this step into your plan instead."
+        if decision.kind == "deny":
+            event.block = decision.reason
             return
-        await self._put(event, reasons)
+        async with self._turn:  # one question at a time; the answer to one may settle the next
+            if _act(event) in self._accepted or self._settled(event, assessment):
+                return
+            await self._put(event, assessment)
 
-    async def _put(self, event: ToolGate, reasons: tuple[str, ...]) -> None:
-        """Ask, and refuse unless the answer is yes."""
-        question = Question(event.tool, _text(event.input.get("intent")), _target(event), reasons)
-        said = "; ".join(reasons[:_SHOWN_REASONS])
+    # --- judging ------------------------------------------------------------------------------------------
+
+    def _assess(self, event: ToolGate) -> Assessment:
+        tier = self.tiers.get(event.tool, "execute")
+        around = Surroundings(self.project(), self.protected(), self.known())
+        return assess(event.tool, event.input, tier, around)
+
+    def _decide(self, event: ToolGate, assessment: Assessment) -> Decision:
+        case = Case(
+            assessment.tier,
+            assessment.reach,
+            is_critical=bool(assessment.critical),
+            touches_own=assessment.touches_own,
+            is_allowed=self._is_allowed(event.tool, assessment),
+            is_denied=self._is_denied(event.tool, assessment),
+            in_project=assessment.in_project,
+        )
+        mode = "auto" if self.mode == "bypass" and not self.grants.bypass else self.mode
+        return decide(mode, case)
+
+    def _is_allowed(self, tool: str, assessment: Assessment) -> bool:
+        if not assessment.is_coverable:
+            return False
+        entries = (*self.grants.entries, *self.safelist())
+        return covers(entries, _listed(tool), self._needed(assessment), host=assessment.host)
+
+    def _needed(self, assessment: Assessment) -> tuple[str, ...]:
+        """Return the tokens that need an entry: in mode ``ask`` all of them."""
+        if self.mode == "ask":
+            return assessment.tokens
+        return tuple(token for token in assessment.tokens if token not in assessment.harmless)
+
+    def _is_denied(self, tool: str, assessment: Assessment) -> bool:
+        entries = tuple(self.denied())
+        if not entries:
+            return False
+        words = {*assessment.tokens, *assessment.said}
+        names = {word.rpartition("/")[2] for word in words}  # /bin/rm is rm
+        listed = {tool, _listed(tool)}
+        hit = any(covers(entries, each, [word]) for word in (words | names) for each in listed)
+        return hit or any(covers(entries, each, (), host=assessment.host) for each in listed)
+
+    def _settled(self, event: ToolGate, assessment: Assessment) -> bool:
+        """Whether an answer given meanwhile decides about this call, too."""
         try:
-            answer = await self.ask(question)
+            decision = self._decide(event, assessment)
+        except Exception:  # noqa: BLE001 - fail closed: it is asked about
+            return False
+        if decision.kind == "deny":
+            event.block = decision.reason
+        return decision.kind != "ask"
+
+    # --- asking -------------------------------------------------------------------------------------------
+
+    async def _put(self, event: ToolGate, assessment: Assessment) -> None:
+        """Ask, and refuse unless the answer is yes."""
+        asks_bypass = self.mode == "bypass" and not self.grants.bypass
+        if asks_bypass and await self._confirm_bypass() and self._settled(event, assessment):
+            return
+        question = await self._question(event, assessment)
+        said = "; ".join(assessment.reasons[:_SHOWN_REASONS])
+        try:
+            answer = as_answer(await self.ask(question), question)
         except AbortedError:
             raise
         except Exception as error:  # noqa: BLE001 - fail closed: a question that cannot be put is not a yes
             said = f"{said}; asking failed ({type(error).__name__})"
             answer = None
-        if answer is True:
-            return
         if answer is None:
             event.block = (
                 f"refused: {said}. This needs permission and nobody is here to give it. "
                 "Work without it, or tell the user what you would do."
             )
+        elif answer.decision == "deny":
+            event.block = _refusal(said, answer.reason)
         else:
-            event.block = (
-                f"refused by the user: {said}. Do not try the same another way; work without it, or ask what they want."
-            )
+            self._accept(event, question, answer)
 
-    def _reasons(self, event: ToolGate) -> tuple[str, ...]:
-        """Return why this call needs permission; empty when it does not."""
-        secrets = tuple(f"{path!r} commonly holds secrets" for path in _paths(event.input) if looks_secret(path))
-        tier = self.tiers.get(event.tool, "execute")
-        if event.tool == _CODE_TOOL:
-            code = event.input.get("code")
-            if not isinstance(code, str):
-                return ("its code is not a text",)
-            verdict = classify(code, protected=self.protected(), known=self.known())
-            if verdict.risk != "pure":
-                return tuple(map(str, verdict.reasons)) or ("it cannot be judged",)
-            return () if self.mode == "auto" else ("it runs code",)
-        if tier == "read":
-            return secrets
-        return (f"it {_MAY.get(tier, _MAY['execute'])}", *secrets)
+    def _accept(self, event: ToolGate, question: Question, answer: Answer) -> None:
+        """Let a call run as it was allowed, and remember what was allowed beyond it."""
+        kept: dict[str, Any] = {"decision": answer.decision}
+        if answer.hunks is not None and not all(answer.hunks):
+            kept |= {"hunks": list(answer.hunks), "reason": answer.reason}
+        act = _act(event)
+        if not self._keep(event, kept):
+            return
+        event.resume_state[STATE] = kept
+        if act:
+            self._accepted.add(act)
+        if answer.decision == "once":
+            return
+        self.grants.allow(question.remember)
+        if answer.decision == "always" and self.remember is not None:
+            try:
+                self.remember(question.remember)
+            except Exception as error:  # noqa: BLE001 - the call was allowed; only the remembering failed
+                kept["problem"] = f"not remembered: {error}"
+
+    def _keep(self, event: ToolGate, kept: Mapping[str, Any]) -> bool:
+        """Leave only what was allowed of a change; ``False``, and a block, where that cannot be done."""
+        if "hunks" not in kept:
+            return True
+        if self.keep_hunks is None:
+            event.block = (
+                "refused: only parts of this change were allowed, and it cannot be taken apart. Send them one by one."
+            )
+            return False
+        try:
+            event.input = self.keep_hunks(
+                dict(event.input), tuple(map(bool, kept["hunks"])), str(kept.get("reason", ""))
+            )
+        except Exception as error:  # noqa: BLE001 - fail closed: what was not allowed must not run
+            event.block = f"refused: the parts that were allowed could not be told apart ({type(error).__name__})."
+            return False
+        return True
+
+    def _restore(self, event: ToolGate) -> None:
+        """Let a call go on that was decided about in a process that died."""
+        kept = event.resume_state.get(STATE)
+        if isinstance(kept, Mapping):
+            self._keep(event, kept)
+        if event.block is None and self._is_denied_now(event):
+            event.block = decide(self.mode, Case("execute", "execute", is_denied=True)).reason
+
+    def _is_denied_now(self, event: ToolGate) -> bool:
+        try:
+            return bool(self.denied()) and self._is_denied(event.tool, self._assess(event))
+        except Exception:  # noqa: BLE001 - fail closed
+            return True
+
+    async def _question(self, event: ToolGate, assessment: Assessment) -> Question:
+        remember = self._offered(event.tool, assessment)
+        choices: tuple[Choice, ...] = ("once", "deny")
+        if remember:
+            choices = ("once", "session", "deny") if self.remember is None else ("once", "session", "always", "deny")
+        return Question(
+            event.tool,
+            _text(event.input.get("intent")),
+            _target(event),
+            assessment.reasons,
+            remember,
+            await self._diff(event),
+            choices,
+            self._hunks(event),
+            assessment.reach,
+        )
+
+    def _offered(self, tool: str, assessment: Assessment) -> tuple[str, ...]:
+        """Return the entries to offer: those still needed, if with them the call would pass."""
+        if not assessment.is_coverable or assessment.critical or self.mode == "plan":
+            return ()
+        had, listed = (*self.grants.entries, *self.safelist()), _listed(tool)
+        needed = self._needed(assessment)
+        offered = tuple(
+            entry
+            for entry in assessment.suggested
+            if not any(covers([entry], listed, [token]) for token in assessment.tokens if token not in needed)
+            and entry not in had
+        )
+        return offered if offered and covers((*had, *offered), listed, needed, host=assessment.host) else ()
+
+    def _hunks(self, event: ToolGate) -> int:
+        try:
+            return self.hunks_of(event.tool, event.input) if self.hunks_of is not None else 0
+        except Exception:  # noqa: BLE001 - then it is all or nothing
+            return 0
+
+    async def _diff(self, event: ToolGate) -> str:
+        if self.preview is None:
+            return ""
+        try:
+            return await self.preview(event.tool, event.input)
+        except AbortedError:
+            raise
+        except Exception:  # noqa: BLE001 - the arguments are shown all the same
+            return ""
+
+    async def _confirm_bypass(self) -> bool:
+        """Ask once a session whether everything may run unasked."""
+        question = Question(
+            BYPASS_TOOL,
+            "run everything unasked until this session ends",
+            BYPASS_BANNER,
+            ("nothing will be asked any more",),
+        )
+        try:
+            answer = as_answer(await self.ask(question), question)
+        except AbortedError:
+            raise
+        except Exception:  # noqa: BLE001 - fail closed: not confirmed
+            return False
+        self.grants.bypass = answer is not None and answer.decision != "deny"
+        return self.grants.bypass
+
+
+def _act(event: ToolGate) -> tuple[str, ...]:
+    """Return what tells one act from another, however often its call is put to the gate; empty if nothing does."""
+    return (repr(event.ids), event.tool, repr(event.input)) if event.ids.call_id else ()
+
+
+def _listed(tool: str) -> str:
+    """Return the name under which a tool's calls are on the safelist: all that run commands share one."""
+    return SHELL_TOOL if tool in SHELL_TOOLS else tool
+
+
+def _refusal(said: str, reason: str) -> str:
+    told = f" They said: {' '.join(reason.split())}." if reason.strip() else ""
+    return (
+        f"refused by the user: {said}.{told} Do not try the same another way; work without it, or ask what they want."
+    )
 
 
 def _target(event: ToolGate) -> str:
-    """Return the code, or the arguments one a line, as a person can check them."""
-    code = event.input.get("code")
-    if event.tool == _CODE_TOOL and isinstance(code, str):
-        return code
+    """Return the code, the command, or the arguments one a line, as a person can check them."""
+    is_shell = event.tool in SHELL_TOOLS
+    whole = event.input.get("command" if is_shell else "code")
+    if isinstance(whole, str) and (is_shell or event.tool == PYTHON_TOOL):
+        others = [f"{key}: {_text(value)}" for key, value in event.input.items() if key in {"cwd", "env"} and value]
+        return "\n".join([whole, *others]) if is_shell else whole
     return "\n".join(f"{key}: {_text(value)}" for key, value in event.input.items() if key != "intent")
 
 
@@ -175,20 +364,3 @@ def _text(value: object) -> str:
     if len(text) > _SHOWN_ARGUMENT:
         text = f"{text[:_SHOWN_ARGUMENT]}… ({len(text) - _SHOWN_ARGUMENT:,} more characters)"
     return text
-
-
-def _paths(value: object, key: str = "") -> Iterator[str]:
-    """Yield the arguments that name files, at any depth."""
-    if isinstance(value, str):
-        if any(word in key for word in ("path", "file", "source", "target", "url")):
-            yield value
-    elif isinstance(value, Mapping):
-        for name, each in value.items():
-            yield from _paths(each, str(name).lower())
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _paths(each, key)
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text.replace("\t", " "))

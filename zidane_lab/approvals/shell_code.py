@@ -20,7 +20,7 @@ from typing import Final, Literal
 from zidane_lab.approvals.secrets import secret_name
 from zidane_lab.approvals.shell_heads import is_own_variable, judge_head, plain_name
 from zidane_lab.approvals.shell_parse import Head, Parsed, parse_shell
-from zidane_lab.approvals.shell_rules import EFFECTS, NAMES_ONLY, Level
+from zidane_lab.approvals.shell_rules import NAMES_ONLY, Level
 from zidane_lab.approvals.shell_words import Word, is_secret_variable
 
 __all__ = ["BACKGROUND", "REDIRECTION", "ShellReason", "ShellVerdict", "classify_shell"]
@@ -134,16 +134,19 @@ class _Judging:
             self.critical.append(why)
 
 
-def classify_shell(command: str) -> ShellVerdict:
-    """Judge a command line. Never raises: what cannot be judged asks."""
+def classify_shell(command: str, *, elsewhere: bool = False) -> ShellVerdict:
+    """Judge a command line. Never raises: what cannot be judged asks.
+
+    ``elsewhere``: it will not run in the project's folder.
+    """
     try:
-        return _classify(command)
+        return _classify(command, elsewhere=elsewhere)
     except Exception as error:  # noqa: BLE001 - fail closed: a command that upsets the judge asks
         why = f"cannot be judged ({type(error).__name__})"
         return ShellVerdict("execute", reasons=(ShellReason("unclear", why, 1, ""),), is_opaque=True, is_bounded=False)
 
 
-def _classify(command: str) -> ShellVerdict:
+def _classify(command: str, *, elsewhere: bool) -> ShellVerdict:
     parsed = parse_shell(command)
     state = _Judging(parsed, command.splitlines() or [""])
     for why, line in parsed.unclear:
@@ -151,7 +154,7 @@ def _classify(command: str) -> ShellVerdict:
         state.is_opaque = True
     for head in parsed.heads:
         _head(state, head)
-    _elsewhere(state)
+    _elsewhere(state, given=elsewhere)
     _assignments(state)
     _redirections(state)
     _secrets(state)
@@ -219,13 +222,12 @@ def _touched(state: _Judging, head: Head, code: str) -> None:
             state.critical.append(f"deletes everything in {', '.join(broad)}")
 
 
-def _elsewhere(state: _Judging) -> None:
+def _elsewhere(state: _Judging, *, given: bool) -> None:
     """Judge what changes with the folder: git obeys the settings of the repository it is in."""
     names = {plain_name(head.name) for head in state.heads}
-    if not names & {"cd", "pushd", "popd"}:
+    if not given and not names & {"cd", "pushd", "popd"}:
         return
-    if any(not target.startswith(("/", "~")) for target in state.targets) or state.parsed.redirects:
-        state.is_bounded = False
+    state.is_bounded = False  # what a relative path stands for cannot be told any more
     for head in state.heads:
         if plain_name(head.name) == "git":
             state.report("git", "uses git in another folder, whose settings may run programs", head.line, head.text)
@@ -258,8 +260,9 @@ def _redirections(state: _Judging) -> None:
 
 
 def _secrets(state: _Judging) -> None:
+    own = {each.name for each in state.parsed.assignments}
     for name, line in state.parsed.variables:
-        if is_secret_variable(name):
+        if is_secret_variable(name) and name not in own:
             state.report("secrets", f"uses the variable {name}, which commonly holds a secret", line)
             state.risky.update(head.name for head in state.heads if head.line == line)
     names_only = bool(state.heads) and all(plain_name(head.name) in NAMES_ONLY for head in state.heads)
@@ -301,5 +304,3 @@ def _is_secret(path: str, word: Word) -> bool:
 def _matches(pattern: str, names: tuple[str, ...]) -> bool:
     """Whether a piece of a path that is not all known may be one of these."""
     return any(fnmatch.fnmatchcase(each, pattern) for each in names)
-
-

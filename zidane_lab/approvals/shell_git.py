@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from zidane_lab.approvals.shell_rules import Effect
+from zidane_lab.approvals.shell_rules import Effect, names_in
 from zidane_lab.approvals.shell_words import Word
 
 __all__ = ["git_effect"]
@@ -20,11 +20,7 @@ _NETWORK: Final = Effect("network", "network", "uses the network")
 _DESTROYS: Final = Effect("execute", "git-destroys", "throws away work or history")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SHOWING: Final = _words(
+_SHOWING: Final = names_in(
     """--oneline --stat --shortstat --numstat --name-only --name-status --graph --all --decorate --no-color --color
     --pretty --format --abbrev-commit --abbrev --no-merges --merges --first-parent --reverse --follow --patch --no-patch
     --cached --staged --word-diff --color-words --summary --since --until --after --before --author --committer --grep
@@ -36,37 +32,41 @@ _SHOWING: Final = _words(
     --cherry --no-walk --do-walk --full-history --ancestry-path --no-notes --name-rev --count"""
 )
 _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
-    "status": _words("--short --branch --porcelain --long --verbose --ignored --untracked-files --show-stash --column"),
+    "status": names_in(
+        "--short --branch --porcelain --long --verbose --ignored --untracked-files --show-stash --column"
+    ),
     "log": _SHOWING,
     "diff": _SHOWING,
     "show": _SHOWING,
-    "shortlog": _SHOWING | _words("--summary --numbered --email"),
+    "shortlog": _SHOWING | names_in("--summary --numbered --email"),
     "whatchanged": _SHOWING,
     "rev-list": _SHOWING,
-    "diff-tree": _SHOWING | _words("--root --no-commit-id"),
-    "blame": _words("--date --porcelain --line-porcelain --show-email --show-name --show-number --since --root"),
-    "grep": _words(
+    "diff-tree": _SHOWING | names_in("--root --no-commit-id"),
+    "blame": names_in("--date --porcelain --line-porcelain --show-email --show-name --show-number --since --root"),
+    "grep": names_in(
         """--line-number --ignore-case --count --files-with-matches --name-only --cached --untracked --word-regexp
-        --extended-regexp --fixed-strings --perl-regexp --heading --break --and --or --not --max-depth --recurse-submodules
-        --context --after-context --before-context --show-function --invert-match --no-index --text"""
+        --extended-regexp --fixed-strings --perl-regexp --heading --break --and --or --not --max-depth
+        --recurse-submodules --context --after-context --before-context --show-function --invert-match --no-index
+        --text"""
     ),
-    "ls-files": _words(
-        "--cached --deleted --modified --others --ignored --stage --unmerged --exclude-standard --full-name --error-unmatch"
+    "ls-files": names_in(
+        """--cached --deleted --modified --others --ignored --stage --unmerged --exclude-standard --full-name
+        --error-unmatch"""
     ),
-    "ls-tree": _words("--name-only --full-tree --full-name --long --name-status"),
-    "rev-parse": _words(
+    "ls-tree": names_in("--name-only --full-tree --full-name --long --name-status"),
+    "rev-parse": names_in(
         """--show-toplevel --abbrev-ref --short --verify --git-dir --is-inside-work-tree --show-prefix --show-cdup
         --is-bare-repository --quiet --symbolic-full-name --git-common-dir --absolute-git-dir"""
     ),
-    "describe": _words("--tags --always --dirty --all --long --abbrev --match --contains --exact-match"),
-    "for-each-ref": _words("--format --sort --count --merged --no-merged --contains --points-at"),
-    "merge-base": _words("--is-ancestor --all --fork-point --octopus"),
-    "name-rev": _words("--name-only --tags"),
-    "count-objects": _words("--verbose --human-readable"),
-    "check-ignore": _words("--verbose --no-index --quiet"),
-    "check-attr": _words("--all"),
+    "describe": names_in("--tags --always --dirty --all --long --abbrev --match --contains --exact-match"),
+    "for-each-ref": names_in("--format --sort --count --merged --no-merged --contains --points-at"),
+    "merge-base": names_in("--is-ancestor --all --fork-point --octopus"),
+    "name-rev": names_in("--name-only --tags"),
+    "count-objects": names_in("--verbose --human-readable"),
+    "check-ignore": names_in("--verbose --no-index --quiet"),
+    "check-attr": names_in("--all"),
     "version": frozenset(),
-    "cat-file": _words("--batch-check"),
+    "cat-file": names_in("--batch-check"),
     "var": frozenset(),
 }
 """Commands that only look, with their harmless long options."""
@@ -96,27 +96,33 @@ _EXACT: Final = re.compile(
     r"|worktree list(?: --porcelain)?|reflog(?: show)?(?: -n? ?\d+)?|submodule status"
     r"|--version|notes list|bisect log|sparse-checkout list|symbolic-ref (?:--short )?HEAD"
 )
-_ON_NETWORK: Final = _words("push pull fetch clone ls-remote remote submodule archive send-email request-pull p4 svn lfs")
-_OPENS: Final = _words("bisect filter-branch difftool mergetool rebase instaweb gui gitk hook daemon credential config help")
+_ON_NETWORK: Final = names_in(
+    "push pull fetch clone ls-remote remote submodule archive send-email request-pull p4 svn lfs"
+)
+_OPENS: Final = names_in(
+    "bisect filter-branch difftool mergetool rebase instaweb gui gitk hook daemon credential config help"
+)
 _DESTRUCTIVE: Final = re.compile(
-    r"reset\b.*--hard|clean\b|push\b.*(?: -f\b| --force| --mirror| --delete| -d\b| \+| :)|checkout\b.* (?:-f|--force|\.$|-- )"
-    r"|branch\b.* (?:-D|-d|--delete)|stash (?:drop|clear)|reflog (?:expire|delete)|gc\b|prune\b|update-ref\b|filter-branch"
+    r"reset\b.*--hard|clean\b|push\b.*(?: -f\b| --force| --mirror| --delete| -d\b| \+| :)"
+    r"|checkout\b.* (?:-f|--force|\.$|-- )"
+    r"|branch\b.* (?:-D|-d|--delete)|stash (?:drop|clear)|reflog (?:expire|delete)|gc\b|prune\b|update-ref\b"
+    r"|filter-branch"
     r"|restore\b|tag\b.* -d|worktree remove|filter-repo|rm\b|checkout \."
 )
 
 
 def git_effect(argv: Sequence[Word]) -> Effect | None:
     """Say what ``git`` with these words does beyond looking; ``None`` when it only looks."""
-    words = list(argv)
-    if words and words[0].is_known and words[0].text == "--no-pager":
-        words = words[1:]
-    if not words or not words[0].is_known:
+    given = list(argv)
+    if given and given[0].is_known and given[0].text == "--no-pager":
+        given = given[1:]
+    if not given or not given[0].is_known:
         return _CHANGES
-    command = words[0].text
+    command = given[0].text
     if command.startswith("-") and command != "--version":
         return _RUNS  # -c core.pager=…, -C another/repository, --exec-path, --git-dir
-    text = " ".join(word.text for word in words)
-    if all(word.is_known for word in words) and _EXACT.fullmatch(text):
+    text = " ".join(word.text for word in given)
+    if all(word.is_known for word in given) and _EXACT.fullmatch(text):
         return None
     if _DESTRUCTIVE.match(text):
         return _DESTROYS
@@ -124,12 +130,12 @@ def git_effect(argv: Sequence[Word]) -> Effect | None:
         if command in _OPENS:
             return _RUNS
         return _NETWORK if command in _ON_NETWORK else _CHANGES
-    return None if all(_is_harmless(command, word) for word in _before_paths(words[1:])) else _RUNS
+    return None if all(_is_harmless(command, word) for word in _before_paths(given[1:])) else _RUNS
 
 
-def _before_paths(words: Sequence[Word]) -> Sequence[Word]:
-    end = next((index for index, word in enumerate(words) if word.is_known and word.text == "--"), len(words))
-    return words[:end]
+def _before_paths(given: Sequence[Word]) -> Sequence[Word]:
+    end = next((index for index, word in enumerate(given) if word.is_known and word.text == "--"), len(given))
+    return given[:end]
 
 
 def _is_harmless(command: str, word: Word) -> bool:

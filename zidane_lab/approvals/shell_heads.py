@@ -1,4 +1,4 @@
-"""Judge one program of a shell command by its words: does it only look?"""
+"""Judge one program of a shell command by its words: whether it only looks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import Final
 
 from zidane_lab.approvals.shell_git import git_effect
 from zidane_lab.approvals.shell_parse import Head
-from zidane_lab.approvals.shell_rules import EFFECTS, HARMLESS, OPAQUE, OPTIONS, SYSTEM_FOLDERS, Effect, Options
+from zidane_lab.approvals.shell_rules import (
+    EFFECTS,
+    HARMLESS,
+    OPAQUE,
+    OPTIONS,
+    SYSTEM_FOLDERS,
+    Effect,
+    Options,
+    names_in,
+)
 from zidane_lab.approvals.shell_texts import awk_effect, sed_is_harmless
 from zidane_lab.approvals.shell_words import Word
 
@@ -206,12 +215,12 @@ def _ps(head: Head) -> Judged | None:
     return _LOOKS
 
 
-_FIND: Final = frozenset(
+_FIND: Final = names_in(
     """-name -iname -path -ipath -wholename -iwholename -regex -iregex -type -xtype -size -empty -mtime -mmin -atime
     -amin -ctime -cmin -newer -newermt -newerct -anewer -cnewer -maxdepth -mindepth -mount -xdev -print -print0 -printf
     -ls -prune -o -or -a -and -not -user -group -uid -gid -nouser -nogroup -perm -executable -readable -writable -follow
     -depth -daystart -true -false -quit -links -inum -samefile -regextype -noleaf -ignore_readdir_race -L -H -P -E -s
-    -lname -ilname""".split()
+    -lname -ilname"""
 )
 
 
@@ -273,7 +282,7 @@ def _awk(head: Head) -> Judged | None:
     return None
 
 
-_INTERPRETERS: Final = frozenset("python node deno ruby perl php lua Rscript julia R osascript tclsh ipython".split())
+_INTERPRETERS: Final = names_in("python node deno ruby perl php lua Rscript julia R osascript tclsh ipython")
 _INLINE: Final = re.compile(r"-[A-Za-z]*[ceEprB]\b|-[A-Za-z]*[ceE].*|--(?:eval|print|expression|execute|command).*|-")
 
 

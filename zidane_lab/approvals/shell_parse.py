@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from zidane_lab.approvals.shell_rules import names_in
 from zidane_lab.approvals.shell_words import WORD_TYPES, UnclearError, Word, WordReader, raw_text
 
 if TYPE_CHECKING:
@@ -24,17 +25,19 @@ __all__ = ["MAX_COMMAND", "Assignment", "Head", "Parsed", "Redirect", "parse_she
 MAX_COMMAND: Final = 20_000
 """Characters; a longer command is not read, it asks."""
 
-_STATEMENTS: Final = frozenset(
+_STATEMENTS: Final = names_in(
     """program list pipeline subshell compound_statement if_statement elif_clause else_clause while_statement do_group
-    negated_command""".split()
+    negated_command"""
 )
 """Nodes that only hold commands and the tokens between them."""
 
-_TOKENS: Final = frozenset(
-    "; ;; && || | |& ( ) { } if then elif else fi while until do done for in case esac ! ` $( <( >( \n".split(" ")
+_TOKENS: Final = names_in(
+    "; ;; && || | |& ( ) { } if then elif else fi while until do done for in case esac ! ` $( <( >("
+) | {"\n"}
+_TEST_TOKENS: Final = names_in("[ ] [[ ]] = == != =~ && || !")
+_ODD: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]"
 )
-_TEST_TOKENS: Final = frozenset("[ ] [[ ]] = == != =~ && || !".split())
-_ODD: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]")
 """Control characters and spaces that are none to the shell: they hide or change what a command says."""
 
 _OUTPUT: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
@@ -190,6 +193,11 @@ class _Walker:
         if joined.strip(b" \t\n" if lines else b" \t") or (joined != gap and not joined):
             raise UnclearError("holds text that is not read", node.start_point[0] + 1)
 
+    def _one_line(self, nodes: Sequence[Node]) -> None:
+        """Refuse a line's end between nodes."""
+        for before, after in itertools.pairwise(nodes):
+            self._blank(self.source[before.end_byte : after.start_byte] + b" ", after, lines=False)
+
     # --- words ------------------------------------------------------------------------------------------
 
     def _words(self, nodes: Sequence[Node]) -> tuple[Word, ...]:
@@ -305,6 +313,8 @@ class _Walker:
             raise UnclearError("has a here-document that cannot be read", line)
         if not match[1]:
             self._body(body)
+        self._gaps(node)
+        self._one_line([child for child in node.children if child.type not in {"heredoc_body", "heredoc_end"}])
         more: list[Node] = []
         for child in node.children:
             if child.type in WORD_TYPES:
@@ -334,6 +344,7 @@ class _Walker:
         if node.children[0].type != "for":
             raise UnclearError(f"uses {raw_text(node.children[0])!r}, which waits for input", node.start_point[0] + 1)
         words = [child for child in node.children if child.type in WORD_TYPES]
+        self._one_line(words)
         self._words(words)
         for child in node.children:
             if child.type == "variable_name":
@@ -360,7 +371,7 @@ class _Walker:
         self._condition(node, is_simple=is_simple)
 
     def _condition(self, node: Node, *, is_simple: bool) -> None:
-        self._gaps(node)
+        self._gaps(node, lines=False)
         for child in node.children:
             raw, line = raw_text(child), child.start_point[0] + 1
             if child.type == "test_operator" or not child.is_named:

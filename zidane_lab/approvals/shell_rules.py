@@ -11,7 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["EFFECTS", "HARMLESS", "NAMES_ONLY", "OPAQUE", "OPTIONS", "SYSTEM_FOLDERS", "Effect", "Level", "Options"]
+__all__ = [
+    "EFFECTS",
+    "HARMLESS",
+    "NAMES_ONLY",
+    "OPAQUE",
+    "OPTIONS",
+    "SYSTEM_FOLDERS",
+    "Effect",
+    "Level",
+    "Options",
+    "names_in",
+]
 
 Level: TypeAlias = Literal["read", "write", "network", "execute"]
 """How far a command goes."""
@@ -20,11 +31,12 @@ SYSTEM_FOLDERS: Final = ("/bin/", "/usr/bin/")
 """Where a program is taken for the one of its name."""
 
 
-def _words(text: str) -> frozenset[str]:
+def names_in(text: str) -> frozenset[str]:
+    """Return the words of a text: a set, written so that it can be read."""
     return frozenset(text.split())
 
 
-HARMLESS: Final = _words(
+HARMLESS: Final = names_in(
     """ls cat head tail wc nl tac rev od strings cut tr paste join comm fold fmt expand unexpand basename dirname
     realpath readlink pwd echo true false : uptime whoami id groups nproc lscpu lsblk free df du stat which
     whereis seq sleep md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum cmp grep egrep fgrep
@@ -33,7 +45,9 @@ HARMLESS: Final = _words(
 )
 """Programs that only look, whatever their options."""
 
-NAMES_ONLY: Final = _words("ls cd stat du df which type basename dirname realpath readlink test find tree wc echo printf")
+NAMES_ONLY: Final = names_in(
+    "ls cd stat du df which type basename dirname realpath readlink test find tree wc echo printf"
+)
 """Of the harmless, those that show no file's content: a secret's name may stand among their words."""
 
 
@@ -72,31 +86,31 @@ OPTIONS: Final[Mapping[str, Options]] = {
     "sort": Options(
         "bdfghiMnRrVcCmsuz",
         "kt",
-        _words(
+        names_in(
             """--reverse --numeric-sort --unique --ignore-case --human-numeric-sort --general-numeric-sort --stable
             --version-sort --check --zero-terminated --month-sort --random-sort"""
         ),
-        _words("--key --field-separator"),
+        names_in("--key --field-separator"),
     ),
     "uniq": Options(
         "cdDiuz",
         "fsw",
-        _words("--count --repeated --unique --ignore-case --all-repeated"),
-        _words("--skip-fields --skip-chars --check-chars"),
+        names_in("--count --repeated --unique --ignore-case --all-repeated"),
+        names_in("--skip-fields --skip-chars --check-chars"),
         operands=1,
     ),
-    "file": Options("bhiLkNnprsv", "Fm", _words("--brief --mime --mime-type --mime-encoding --dereference")),
+    "file": Options("bhiLkNnprsv", "Fm", names_in("--brief --mime --mime-type --mime-encoding --dereference")),
     "tree": Options(
         "adflpsuhgDFqNQrtUvcixJSnCAX",
         "LPI",
-        _words("--dirsfirst --noreport --du --si --gitignore --prune --charset=ascii"),
-        _words("--filelimit --timefmt --sort"),
+        names_in("--dirsfirst --noreport --du --si --gitignore --prune --charset=ascii"),
+        names_in("--filelimit --timefmt --sort"),
     ),
     "date": Options(
         "uR",
         "dr",
-        _words("--utc --universal --iso-8601 --rfc-3339 --rfc-email --iso-8601=seconds"),
-        _words("--date --reference"),
+        names_in("--utc --universal --iso-8601 --rfc-3339 --rfc-email --iso-8601=seconds"),
+        names_in("--date --reference"),
         prefix="+",
         attached="I",
     ),
@@ -104,26 +118,26 @@ OPTIONS: Final[Mapping[str, Options]] = {
     "diff": Options(
         "abBcdeEinNqrstTuwyZp",
         "UCIFxXW",
-        _words(
+        names_in(
             """--brief --unified --side-by-side --recursive --ignore-all-space --ignore-blank-lines --color --no-color
             --ignore-case --report-identical-files --suppress-common-lines --new-file --text --minimal --context
             --ignore-space-change --strip-trailing-cr"""
         ),
-        _words("--exclude --label --width"),
+        names_in("--exclude --label --width"),
     ),
     "xxd": Options("abeup", "cglos", operands=1),
     "hexdump": Options("bcCdovx", "ns"),
-    "column": Options("txe", "scoN", _words("--table"), _words("--separator --columns")),
+    "column": Options("txe", "scoN", names_in("--table"), names_in("--separator --columns")),
     "rg": Options(
         "abcFhHiIlLnNoPqsSUuvVwx0p.",
         "ABCeEfgjmMrtTd",
-        _words(
+        names_in(
             """--files --hidden --no-ignore --line-number --no-heading --heading --files-with-matches --count --json
             --ignore-case --smart-case --fixed-strings --word-regexp --only-matching --multiline --invert-match --stats
             --files-without-match --no-filename --with-filename --count-matches --type-list --no-line-number --column
             --vimgrep --pcre2 --null --trim --no-messages --multiline-dotall --version --no-config --follow --text"""
         ),
-        _words(
+        names_in(
             """--glob --iglob --type --type-not --max-count --max-depth --after-context --before-context --context
             --regexp --replace --sort --sortr --color --colors --max-columns --max-filesize --encoding --threads"""
         ),
@@ -131,14 +145,16 @@ OPTIONS: Final[Mapping[str, Options]] = {
     "fd": Options(
         "HIsigaLp0F",
         "deEtSc",
-        _words("--hidden --no-ignore --absolute-path --glob --follow --full-path --case-sensitive --ignore-case"),
-        _words("--max-depth --min-depth --extension --exclude --type --size --changed-within --changed-before --color"),
+        names_in("--hidden --no-ignore --absolute-path --glob --follow --full-path --case-sensitive --ignore-case"),
+        names_in(
+            "--max-depth --min-depth --extension --exclude --type --size --changed-within --changed-before --color"
+        ),
     ),
     "lsof": Options("abhlnNoPRtU", "cdpu", attached="ig"),
     "ss": Options("anltupemoi4610s", "f"),
     "netstat": Options("anltuprsiv46"),
     "top": Options("bicS", "nopud", operands=0, attached="w"),
-    "nvidia-smi": Options("Lq", "i", _words("--list-gpus --query")),
+    "nvidia-smi": Options("Lq", "i", names_in("--list-gpus --query")),
     "cal": Options("13jmyw"),
     "umask": Options("S", operands=0),
     "wait": Options(operands=0),
@@ -148,7 +164,7 @@ OPTIONS: Final[Mapping[str, Options]] = {
     "jq": Options(
         "acCejMnrRsS",
         "",
-        _words(
+        names_in(
             """--raw-output --compact-output --slurp --raw-input --null-input --exit-status --sort-keys --tab
             --color-output --monochrome-output --stream --join-output --ascii-output"""
         ),
@@ -182,10 +198,30 @@ EFFECTS: Final[Mapping[str, Effect]] = _table(
     ("execute", "rights", "changes who may do what with files", "chmod chown chgrp chattr setfacl umask"),
     ("execute", "unpacks", "packs or unpacks files", "tar zip unzip gzip gunzip bzip2 xz 7z cpio ar zstd unar rar"),
     ("network", "network", "uses the network", "curl wget ssh scp sftp rsync nc ncat netcat telnet ftp ping dig"),
-    ("network", "network", "uses the network", "nslookup host traceroute whois aria2c socat openssl gh glab aws gcloud"),
-    ("network", "network", "uses the network", "az kubectl helm terraform heroku flyctl vercel ab nmap mosh rclone s3cmd"),
-    ("network", "installs", "installs software", "pip pip3 pipx conda mamba micromamba uv poetry pdm npm npx yarn pnpm"),
-    ("network", "installs", "installs software", "bun apt apt-get dpkg yum dnf brew snap gem cargo go composer apk rpm"),
+    (
+        "network",
+        "network",
+        "uses the network",
+        "nslookup host traceroute whois aria2c socat openssl gh glab aws gcloud",
+    ),
+    (
+        "network",
+        "network",
+        "uses the network",
+        "az kubectl helm terraform heroku flyctl vercel ab nmap mosh rclone s3cmd",
+    ),
+    (
+        "network",
+        "installs",
+        "installs software",
+        "pip pip3 pipx conda mamba micromamba uv poetry pdm npm npx yarn pnpm",
+    ),
+    (
+        "network",
+        "installs",
+        "installs software",
+        "bun apt apt-get dpkg yum dnf brew snap gem cargo go composer apk rpm",
+    ),
     ("network", "installs", "installs software", "pacman port nix easy_install bundle pre-commit uvx corepack"),
     ("execute", "processes", "steers other processes", "kill killall pkill xkill renice taskset disown fg bg"),
     ("execute", "system", "changes the system", "shutdown reboot halt poweroff systemctl service crontab at batch"),
@@ -193,12 +229,22 @@ EFFECTS: Final[Mapping[str, Effect]] = _table(
     ("execute", "system", "changes the system", "launchctl defaults hostnamectl timedatectl loginctl init telinit"),
     ("execute", "containers", "steers containers", "docker podman nerdctl docker-compose lxc vagrant buildah"),
     ("execute", "secrets", "shows secrets", "env printenv history security gpg pass op vault keyring secret-tool"),
-    ("execute", "changes-shell", "changes the shell itself", "alias unalias trap shopt enable hash bind complete ulimit"),
+    (
+        "execute",
+        "changes-shell",
+        "changes the shell itself",
+        "alias unalias trap shopt enable hash bind complete ulimit",
+    ),
     ("execute", "changes-shell", "changes the shell itself", "let mapfile readarray getopts unset local"),
     ("execute", "git", "changes a repository", "git hg svn jj bzr fossil"),
     ("execute", "runs-program", "runs a program of its own", "python python3 node deno ruby perl php lua java Rscript"),
     ("execute", "runs-program", "runs a program of its own", "julia R make cmake ninja just task rake gradle mvn tox"),
-    ("execute", "runs-program", "runs a program of its own", "pytest nox jupyter ipython gcc cc clang g++ rustc vim vi"),
+    (
+        "execute",
+        "runs-program",
+        "runs a program of its own",
+        "pytest nox jupyter ipython gcc cc clang g++ rustc vim vi",
+    ),
     ("execute", "runs-program", "runs a program of its own", "nano emacs ed ex less more man sed awk gawk mawk find"),
 )
 """What well-known programs do when they are not used in a harmless way."""
@@ -209,7 +255,10 @@ OPAQUE: Final[Mapping[str, str]] = {
         ("runs a command as another user", "sudo su doas pkexec runuser chroot unshare nsenter"),
         ("runs a text as commands", "eval source . fc"),
         ("runs another command", "xargs parallel exec env nohup setsid watch entr script expect strace ltrace gdb"),
-        ("runs another command", "builtin coproc stdbuf ionice chrt flock busybox toybox unbuffer screen tmux systemd-run"),
+        (
+            "runs another command",
+            "builtin coproc stdbuf ionice chrt flock busybox toybox unbuffer screen tmux systemd-run",
+        ),
         ("runs another command", "firejail bwrap proot fakeroot faketime catchsegv rlwrap timelimit perf valgrind"),
         ("starts another shell", "sh bash zsh dash ksh fish ash csh tcsh pwsh powershell cmd rbash"),
         ("runs code later", "crontab at batch trap"),

@@ -9,7 +9,7 @@ __all__ = ["awk_effect", "sed_is_harmless"]
 
 
 def _until(delimiter: str) -> str:
-    """Match text up to a delimiter that is the end in every ``sed``: none may stand in brackets or behind a \\."""
+    r"""Match text up to a delimiter that is the end in every ``sed``: none may stand in brackets or behind a \\."""
     bracket = rf"\[\^?\]?(?:\[:\w+:\]|[^\]{delimiter}\n\\\[])*\]"
     return rf"(?:[^{delimiter}\\\[\n]|\\[^\n{delimiter}]|{bracket})*"
 

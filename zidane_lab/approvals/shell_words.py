@@ -10,14 +10,16 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from zidane_lab.approvals.shell_rules import names_in
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 __all__ = ["WORD_TYPES", "UnclearError", "Word", "WordReader", "is_secret_variable", "raw_text"]
 
-WORD_TYPES: Final = frozenset(
+WORD_TYPES: Final = names_in(
     """word number string raw_string ansi_c_string concatenation simple_expansion expansion command_substitution
-    process_substitution arithmetic_expansion brace_expression""".split()
+    process_substitution arithmetic_expansion brace_expression"""
 )
 """Kinds of node that stand for a word."""
 
@@ -140,30 +142,39 @@ class WordReader:
         return Word(raw_text(node), pieces.text, start, pieces.is_known, pieces.splits, pieces.rooted)
 
     def _add(self, node: Node, pieces: _Pieces, *, quoted: bool = False) -> None:
-        line = node.start_point[0] + 1
         match node.type:
             case "word" | "number" | "variable_name":
-                if node.named_child_count:
-                    raise UnclearError("uses a word that cannot be read", line)
-                self._plain(raw_text(node), pieces, line)
+                self._plain(node, pieces)
             case "raw_string":
                 pieces.literal(raw_text(node)[1:-1])
             case "string":
                 self._quoted(node, pieces)
             case "concatenation":
-                end = node.start_byte
-                for child in node.children:
-                    if child.start_byte != end:
-                        raise UnclearError("uses a word that cannot be read", line)
-                    self._add(child, pieces)
-                    end = child.end_byte
+                self._joined(node, pieces)
+            case _:
+                self._unknown(node, pieces, quoted=quoted)
+
+    def _joined(self, node: Node, pieces: _Pieces) -> None:
+        end = node.start_byte
+        for child in node.children:
+            if child.start_byte != end:
+                raise UnclearError("uses a word that cannot be read", node.start_point[0] + 1)
+            self._add(child, pieces)
+            end = child.end_byte
+
+    def _unknown(self, node: Node, pieces: _Pieces, *, quoted: bool) -> None:
+        """Add something that only the shell can tell the text of."""
+        line = node.start_point[0] + 1
+        match node.type:
             case "ansi_c_string":
                 pieces.unknown(splits=False)
             case "brace_expression":
                 pieces.unknown(splits=True)
             case "simple_expansion" | "expansion":
                 name = self._variable(node)
-                pieces.unknown(splits=name != "HOME" and not quoted, rooted=name == "HOME" or (quoted and name in _ROOTED))
+                pieces.unknown(
+                    splits=name != "HOME" and not quoted, rooted=name == "HOME" or (quoted and name in _ROOTED)
+                )
             case "command_substitution" | "process_substitution":
                 self.nested.append(node)
                 pieces.unknown(splits=node.type == "command_substitution", rooted=node.type == "process_substitution")
@@ -174,8 +185,10 @@ class WordReader:
             case _:
                 raise UnclearError(f"uses {raw_text(node)[:40]!r}, which cannot be read", line)
 
-    def _plain(self, raw: str, pieces: _Pieces, line: int) -> None:
-        index = 0
+    def _plain(self, node: Node, pieces: _Pieces) -> None:
+        raw, line, index = raw_text(node), node.start_point[0] + 1, 0
+        if node.named_child_count:
+            raise UnclearError("uses a word that cannot be read", line)
         while index < len(raw):
             char = raw[index]
             if char == "\\":

@@ -18,7 +18,7 @@ from zidane_lab.agent.nudges import ProgressNudges
 from zidane_lab.agent.partials import recover
 from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
-from zidane_lab.agent.room import window_of
+from zidane_lab.agent.compacting import window_of
 from zidane_lab.approvals.gate import Ask, Gate
 from zidane_lab.approvals.names import known_names
 from zidane_lab.chat.budget_asking import BudgetAsking

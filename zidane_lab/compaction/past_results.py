@@ -59,8 +59,8 @@ class PastResult:
         Index of the turn the result is in, and when it joined the conversation.
     tokens
         About how many tokens it takes as it was said.
-    behind
-        About how many tokens are sent after it: what a provider reads anew when it changes.
+    behind, blocks_behind
+        About how many tokens, and how many blocks, are sent after it: what a provider reads anew when it changes.
     sent
         It is still sent as it was said: neither left out nor behind a summary.
     seen
@@ -73,6 +73,7 @@ class PastResult:
     said_at: datetime
     tokens: int
     behind: int
+    blocks_behind: int
     sent: bool
     seen: bool
 
@@ -87,20 +88,22 @@ def past_results(turns: Sequence[Turn], state: WireState) -> tuple[PastResult, .
     calls = {call.id: call for turn in turns if turn.role == "assistant" for call in turn.tool_calls}
     replaced = replaced_ids(turns, state.undone)
     found: list[PastResult] = []
-    behind, seen = 0, False
+    behind, blocks, seen = 0, 0, False
     for index in range(len(turns) - 1, -1, -1):
         turn = turns[index]
         sent = turn.id not in replaced
         for block in reversed(turn.blocks):
             if not isinstance(block, ToolResultBlock):
                 behind += estimate_block(block) if sent else 0
+                blocks += sent
                 continue
             tokens, substitute = estimate_block(block), state.elided.get(block.call_id)
             if (call := calls.get(block.call_id)) is not None:
                 unchanged = sent and substitute is None
-                found.append(PastResult(call, block, index, turn.created_at, tokens, behind, unchanged, seen))
+                found.append(PastResult(call, block, index, turn.created_at, tokens, behind, blocks, unchanged, seen))
             if sent:
                 behind += tokens if substitute is None else estimate_tokens(substitute)
+                blocks += 1
         seen = seen or (turn.role == "assistant" and turn.injected != _SYNTHETIC)
     return tuple(reversed(found))
 

@@ -42,6 +42,9 @@ FAILED_NOTICE: Final = "[Left out: this failed; a later call succeeded.]"
 SMALL_SUFFIX: Final = 8_000
 """Tokens behind a result up to which reading them anew costs less than carrying the result along."""
 
+LOOKBACK_BLOCKS: Final = 18
+"""Blocks behind a result up to which a provider still finds what it stored before it: Anthropic looks 20 back."""
+
 LOOKS: Final = frozenset({"list_variables", "inspect_variable", "list_files", "glob"})
 """Tools that show the present state of something: of equal calls only the last one counts."""
 
@@ -152,7 +155,8 @@ def absolute(path: object, cwd: Path | None) -> str | None:
 
 def _is_open(past: PastResult, cache_expired: bool, suffix: int, protected: frozenset[str]) -> bool:
     """Whether a result may go now. What the model has not seen yet never does."""
-    return past.sent and past.seen and past.call.name not in protected and (cache_expired or past.behind <= suffix)
+    near = past.behind <= suffix and past.blocks_behind <= LOOKBACK_BLOCKS
+    return past.sent and past.seen and past.call.name not in protected and (cache_expired or near)
 
 
 def _subject(past: PastResult, cwd: Path | None) -> tuple[Any, ...] | None:

@@ -119,8 +119,8 @@ def divider(mark: Divider) -> Bundle:
     """Draw a compaction: a rule with its numbers, the summary folded below it."""
     text = f"{mark.story}\n\n{mark.details}"
     body = (
-        f'<div style="white-space:pre-wrap;margin:.3em 1.2em">{html.escape(mark.story)}</div>'
-        f'<div style="white-space:pre-wrap;margin:.3em 1.2em;{_QUIET}">{html.escape(mark.details)}</div>'
+        f'<div style="white-space:pre-wrap;margin:.4em 1.2em .6em">{html.escape(mark.story)}'
+        f'<div style="margin-top:.6em;{_QUIET}">{html.escape(mark.details)}</div></div>'
     )
     own: dict[str, Any] = {
         "version": VERSION,

@@ -19,6 +19,7 @@ __all__ = [
     "filter_chain",
     "normalize_providers",
     "resolve_model_targets",
+    "target_named",
 ]
 
 
@@ -47,6 +48,21 @@ class ModelTarget:
     def name(self) -> str:
         """The full name of the model: ``provider/model``."""
         return f"{self.provider.name}/{self.model}"
+
+
+def target_named(name: str) -> ModelTarget:
+    """Return the model of a full name, or a provider's default one, with a new provider.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such provider, or it cannot be used.
+    """
+    from zidane_lab.providers.registry import create_provider
+
+    kind, model = split_model(name)
+    provider = create_provider(kind)
+    return ModelTarget(provider, model or provider.default_model)
 
 
 def normalize_providers(provider: Provider | Sequence[Provider]) -> tuple[Provider, ...]:

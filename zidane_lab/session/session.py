@@ -71,6 +71,7 @@ class Session:
         self._begun = bool(contents.entries)
         self._turns: tuple[Turn, ...] | None = None
         self._wire_state: WireState | None = None
+        self._lightened = False
 
     # --- constructors -----------------------------------------------------------------------------
 
@@ -415,7 +416,17 @@ class Session:
         """
         with self._guard:
             self._state.lighten(turns)
-            self._turns = None
+            self._turns, self._lightened = None, True
+
+    def unlighten(self) -> None:
+        """Hold all turns in memory as the file has them, after :meth:`lighten`."""
+        with self._guard:
+            if self.path is not None and self._lightened:
+                state = SessionState()
+                for entry in read_file(self.path).entries:
+                    state.add(entry)
+                self._state.lighten(state.all_turns())
+                self._turns, self._lightened = None, False
 
     def save_output(self, name: str, text: str) -> Path | None:
         """Keep a full output in ``outputs/<n>.<name>.txt``; ``None`` where it cannot be kept on disk."""

@@ -162,6 +162,10 @@ class SessionState:
         self.leaf = target
         self._walk()
 
+    def all_turns(self) -> Iterator[Turn]:
+        """Yield the turns of every branch."""
+        return (node.turn for node in self._nodes.values() if node.turn is not None)
+
     def lighten(self, turns: Iterable[Turn]) -> None:
         """Put other copies of turns in the places of those with the same ids."""
         copies = {turn.id: turn for turn in turns}

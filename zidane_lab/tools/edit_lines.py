@@ -29,7 +29,7 @@ from zidane_lab.tools.edits.merge import merge
 from zidane_lab.tools.edits.pending import carry_out
 from zidane_lab.tools.edits.plan import FileEdit, Plan
 from zidane_lab.tools.edits.snapshots import snapshots_of
-from zidane_lab.tools.edits.text import decode
+from zidane_lab.tools.edits.text import Span, TextFile, decode
 from zidane_lab.tools.paths import show_name
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
@@ -120,7 +120,7 @@ async def _file(context: ToolContext, path: str, edits: Sequence[LineEdit]) -> t
         if recovered is None:
             raise
         result = recovered
-    changed = file.with_text(result.text)
+    changed = _spliced(file, result.spans) if result.spans else file.with_text(result.text)
     data = changed.encode()
     if data == stored.data:
         raise ToolError(
@@ -129,6 +129,17 @@ async def _file(context: ToolContext, path: str, edits: Sequence[LineEdit]) -> t
     told = f"Edited {name} ({len(edits)} {'edit' if len(edits) == 1 else 'edits'}):"
     notes = [f"[{note}]" for note in result.notes]
     return FileEdit(stored, data, text, changed.text, name), "\n".join([told, *_shown(result), *notes])
+
+
+def _spliced(file: TextFile, spans: Sequence[Span]) -> TextFile:
+    """Replace whole lines; a last line without a line end has none afterwards either."""
+    text = file.text
+    if not text or text.endswith("\n"):
+        return file.splice(spans)
+    end = len(text)
+    changed = file.splice([(end, end, "\n")]).splice(spans)
+    end = len(changed.text)
+    return changed.splice([(end - 1, end, "")]) if end else changed
 
 
 def _snapshots(context: ToolContext, path: str, text: str) -> Iterator[str]:

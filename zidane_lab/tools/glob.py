@@ -15,7 +15,7 @@ from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext
 from zidane_lab.tools.ignore import wildcard_regex
 from zidane_lab.tools.paths import show_name
-from zidane_lab.tools.places import files_of, found, real_path, threaded
+from zidane_lab.tools.reading.files import files_of, found, real_path, threaded
 from zidane_lab.tools.walk import Entry, Walk
 
 __all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "expand_braces", "glob", "glob_tool"]

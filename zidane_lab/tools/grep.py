@@ -6,12 +6,13 @@ A search runs in a process of its own and for a limited time, so no pattern and 
 from __future__ import annotations
 
 import functools
+import math
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
@@ -19,7 +20,7 @@ from zidane_lab.tools.filetypes import HEAD_BYTES, identify
 from zidane_lab.tools.glob import expand_braces
 from zidane_lab.tools.pages import PAGE_BYTES
 from zidane_lab.tools.paths import show_name
-from zidane_lab.tools.places import Files, files_of, found, real_path, threaded
+from zidane_lab.tools.reading.files import Files, files_of, found, real_path, threaded
 from zidane_lab.tools.search.choose import choose_engine
 from zidane_lab.tools.search.engines import Counts, Engine, Line, Search
 from zidane_lab.tools.search.pattern import read_pattern
@@ -41,8 +42,21 @@ Private: TypeAlias = Callable[[str], bool]
 """Whether a file is not to be shown unless it is asked for by its own path."""
 
 
-def _nothing_private(path: str) -> bool:
-    return False
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The arguments of a call."""
+
+    pattern: str
+    path: str = "."
+    glob: str | None = None
+    file_type: str | None = None
+    mode: Mode = "lines"
+    ignore_case: bool = False
+    literal: bool = False
+    around: int = 0
+    skip: int = 0
+    limit: int = DEFAULT_LIMIT
+    ignored: bool = False
 
 
 @functools.cache
@@ -57,8 +71,8 @@ def grep_tool(private: Private | None = None) -> Tool:
     from zidane_lab.tools.decorator import tool
 
     @functools.wraps(grep)
-    async def searching(context: ToolContext, pattern: str, **named: object) -> ToolOutput:
-        return await _grep(context, pattern, private=private or _nothing_private, **named)  # type: ignore[arg-type]
+    async def searching(context: ToolContext, pattern: str, **named: Any) -> ToolOutput:
+        return await _search(context, _Asked(pattern, **named), private)
 
     return tool(name="grep", tier="read", concurrency="shared")(searching)
 
@@ -70,9 +84,7 @@ async def grep(
     *,
     glob: Annotated[str | None, "Only files like this: `*.py`, `src/**/*.{ts,tsx}`."] = None,
     file_type: Annotated[str | None, "Only files of a kind: `py`, `js`, `md`, `json`, `csv`, `notebook` …"] = None,
-    mode: Annotated[
-        Mode, "Show matching `lines`, the `files` that have some, or how many each has (`count`)."
-    ] = "lines",
+    mode: Annotated[Mode, "Show matching `lines`, the `files` that have some, or the `count` in each."] = "lines",
     ignore_case: Annotated[bool, "Let small letters match capitals and the reverse."] = False,
     literal: Annotated[bool, "Take the pattern as plain text."] = False,
     around: Annotated[int, f"Lines to show before and after each match, at most {MOST_AROUND}."] = 0,
@@ -87,61 +99,33 @@ async def grep(
     ToolError
         There is no such file or folder, or the pattern cannot be used; the message says what to do instead.
     """
-    return await _grep(
-        context,
-        pattern,
-        path,
-        glob=glob,
-        file_type=file_type,
-        mode=mode,
-        ignore_case=ignore_case,
-        literal=literal,
-        around=around,
-        skip=skip,
-        limit=limit,
-        ignored=ignored,
-        private=_nothing_private,
-    )
+    asked = _Asked(pattern, path, glob, file_type, mode, ignore_case, literal, around, skip, limit, ignored)
+    return await _search(context, asked, None)
 
 
-async def _grep(
-    context: ToolContext,
-    pattern: str,
-    path: str = ".",
-    *,
-    private: Private,
-    glob: str | None = None,
-    file_type: str | None = None,
-    mode: Mode = "lines",
-    ignore_case: bool = False,
-    literal: bool = False,
-    around: int = 0,
-    skip: int = 0,
-    limit: int = DEFAULT_LIMIT,
-    ignored: bool = False,
-) -> ToolOutput:
+async def _search(context: ToolContext, asked: _Asked, private: Private | None) -> ToolOutput:
     end = time.monotonic() + TIME_LIMIT
-    read = read_pattern(pattern, ignore_case=ignore_case, literal=literal)
-    globs, kinds = _alternatives(glob), _kinds(file_type)
-    root, is_file, shown_as = await threaded(_root)(context, path)
-    search = Search(root, read, is_file, globs or kinds, ignored)
-    page = _Page(mode, max(0, skip), min(max(1, limit), MAX_LIMIT), min(max(0, around), MOST_AROUND), shown_as)
+    pattern = read_pattern(asked.pattern, ignore_case=asked.ignore_case, literal=asked.literal)
+    globs, kinds = _alternatives(asked.glob), _kinds(asked.file_type)
+    root, is_file, shown_as = await threaded(_root)(context, asked.path)
+    search = Search(root, pattern, is_file, globs or kinds, asked.ignored)
+    limit, around = min(max(1, asked.limit), MAX_LIMIT), min(max(0, asked.around), MOST_AROUND)
+    page = _Page(asked.mode, max(0, asked.skip), limit, around, shown_as)
     with tempfile.TemporaryDirectory(prefix="zidane-grep-", ignore_cleanup_errors=True) as scratch:
         engine, place, note = await choose_engine(context, search, Path(scratch), end - time.monotonic())
         counts = await engine.count(place, end - time.monotonic())
         wanted = _Filter(path_filter([*globs]), path_filter([*kinds]), root, private, is_file)
         kept = {name: count for name, count in counts.counts.items() if wanted.takes(name)}
-        text, lines_complete = await _shown(engine, place, kept, page, end)
-    notes = [note] if note else []
-    if read.repaired:
-        notes.append(f"taken as plain text, because as an expression {read.repaired}")
-    notes += _notes(counts, wanted, complete=lines_complete)
-    if not kept:
-        notes.insert(0, _nothing(pattern, page, search))
-    if read.python and not kept and "\\|" in pattern and not literal:
+        lines, all_fetched = await _shown(engine, place, kept, page, end)
+    notes = [] if kept else [_nothing(asked.pattern, page, search)]
+    notes += [note] if note else []
+    if pattern.repaired:
+        notes.append(f"taken as plain text, because as an expression {pattern.repaired}")
+    elif not kept and "\\|" in asked.pattern and not asked.literal:
         notes.append("alternatives are separated by `|` alone, `\\|` is the character")
-    text = "\n".join([*text, *(f"[{each}]" for each in notes)])
-    return ToolOutput((TextBlock(text),), metadata={USELESS: True} if not kept and counts.complete else {})
+    notes += _notes(counts, wanted, complete=all_fetched)
+    text = "\n".join([*lines, *(f"[{each}]" for each in notes)])
+    return ToolOutput((TextBlock(text),), metadata={} if kept or notes[1:] else {USELESS: True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +152,7 @@ class _Filter:
     by_glob: Callable[[str], bool]
     by_kind: Callable[[str], bool]
     root: str
-    private: Private
+    private: Private | None
     is_file: bool
     left_out: int = 0
 
@@ -178,7 +162,7 @@ class _Filter:
             return True
         if not (self.by_glob(name) and self.by_kind(name)):
             return False
-        if self.private(f"{self.root.rstrip('/')}/{name}"):
+        if self.private is not None and self.private(f"{self.root.rstrip('/')}/{name}"):
             self.left_out += 1
             return False
         return True
@@ -275,7 +259,7 @@ def _rendered(lines: Sequence[Line], page: _Page, skipped: int) -> tuple[list[st
     texts: list[str] = []
     room, number, name, last = PAGE_BYTES, 0, None, 0
     pending: list[str] = []
-    for line in _behind(lines, skipped):
+    for line in _behind(lines, skipped, page.around):
         if line.name != name:
             pending = [*([""] if texts else []), page.name(line.name)]
         elif page.around and line.number > last + 1:
@@ -291,16 +275,14 @@ def _rendered(lines: Sequence[Line], page: _Page, skipped: int) -> tuple[list[st
     return texts, number
 
 
-def _behind(lines: Sequence[Line], skipped: int) -> Sequence[Line]:
-    """Drop the first ``skipped`` matches of the first file, and the neighbours that are nearer to them."""
+def _behind(lines: Sequence[Line], skipped: int, around: int) -> Sequence[Line]:
+    """Drop the first ``skipped`` matches of the first file, and their neighbours."""
     if not skipped or not lines:
         return lines
-    first = lines[0].name
-    matches = [line.number for line in lines if line.is_match and line.name == first]
-    if len(matches) <= skipped:
-        return [line for line in lines if line.name != first]
-    before, start = matches[skipped - 1], matches[skipped]
-    return [line for line in lines if line.name != first or (before < line.number and (line.number >= start or line))]
+    name = lines[0].name
+    matches = [line.number for line in lines if line.is_match and line.name == name]
+    start = max(matches[skipped] - around, matches[skipped - 1] + 1) if len(matches) > skipped else math.inf
+    return [line for line in lines if line.name != name or line.number >= start]
 
 
 def _written(line: Line) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext
 from zidane_lab.tools.paths import show_name
-from zidane_lab.tools.places import files_of, found, real_path, threaded
+from zidane_lab.tools.reading.files import files_of, found, real_path, threaded
 from zidane_lab.tools.walk import Entry, Walk
 
 __all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "list_files", "list_files_tool"]

@@ -79,7 +79,10 @@ class LiveOutput:
         """Take a piece; it is shown within a moment."""
         if self._room <= 0:
             return
-        if text := self._harmless[stream].feed(self._decoders[stream].decode(data)):
+        if b"\0" in data:
+            self._room = 0
+            self._waiting.append((stream, "\n[binary output; it is not shown]\n"))
+        elif text := self._harmless[stream].feed(self._decoders[stream].decode(data)):
             self._add(stream, text)
         if self._waiting and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_SECONDS, self.flush)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from zidane_lab.errors import ToolError
 
 if TYPE_CHECKING:
-    from zidane_lab.tools.places import Files
+    from zidane_lab.tools.reading.files import Files
 
 __all__ = ["describe_size", "existing", "missing", "near_names", "resolve_path", "show_name"]
 
@@ -50,7 +50,7 @@ def existing(path: str, cwd: Path) -> tuple[Path, os.stat_result]:
     try:
         return target, target.stat()
     except (FileNotFoundError, NotADirectoryError):
-        from zidane_lab.tools.places import LocalFiles
+        from zidane_lab.tools.reading.files import LocalFiles
 
         raise missing(LocalFiles(cwd), str(target)) from None
     except (OSError, ValueError) as error:

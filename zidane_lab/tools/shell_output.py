@@ -24,8 +24,11 @@ _PENDING: Final = 65_536
 _BINARY_SHARE: Final = 0.1
 _BINARY_LEAST: Final = 64
 
-_PICTURES: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
-_PICTURES |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_PICTURES: Final = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+}
 
 
 def visible(text: str) -> str:
@@ -100,13 +103,17 @@ class ShellOutput:
     def finish(self) -> str:
         """Return all the text there is; more must not be taken after this."""
         for lines in self._lines.values():
-            self._keep(lines.feed(b"", final=True))
-        try:
-            if self._odd >= _BINARY_LEAST and self._odd > _BINARY_SHARE * self._characters:
-                return f"[binary output, {self.raw_bytes:,} bytes, not shown: send it into a file and look at that instead]"
-            return self._log.whole().decode("utf-8", "replace").rstrip("\n")
-        finally:
-            self._log.discard()
+            if rest := lines.feed(b"", final=True):
+                self._keep(rest if rest.endswith("\n") else f"{rest}\n")
+        text, trouble = self._log.whole().decode("utf-8", "replace").rstrip("\n"), self._log.trouble
+        self._log.discard()
+        if self._odd >= _BINARY_LEAST and self._odd > _BINARY_SHARE * self._characters:
+            return f"[binary output, {self.raw_bytes:,} bytes, not shown: write it to a file and look at that]"
+        return f"[{trouble}]\n{text}" if trouble else text
+
+    def discard(self) -> None:
+        """Give everything up."""
+        self._log.discard()
 
     def so_far(self) -> bytes:
         """Return the text of whole lines up to now."""

@@ -15,7 +15,7 @@ from typing import Final
 from zidane_lab.contexts.base import FileInfo
 from zidane_lab.tools.ignore import ALWAYS_IGNORED, MOST_RULE_BYTES, IgnoreRules
 from zidane_lab.tools.paths import describe_size, show_name
-from zidane_lab.tools.places import Files, LocalFiles, modified_at
+from zidane_lab.tools.reading.files import Files, LocalFiles, modified_at
 
 __all__ = ["MOST_ENTRIES", "Entry", "Walk", "modified", "rules_at"]
 
@@ -161,8 +161,10 @@ class Walk:
         try:
             if self.files.is_local:
                 with os.scandir(folder) as entries:
-                    for entry in itertools.islice(entries, MOST_ENTRIES + 1):
-                        found.append((entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()))
+                    found.extend(
+                        (entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink())
+                        for entry in itertools.islice(entries, MOST_ENTRIES + 1)
+                    )
             else:
                 found += ((info.name, info.kind == "folder", info.kind == "link") for info in self.files.list(folder))
         except OSError:

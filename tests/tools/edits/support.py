@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import posixpath
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from zidane_lab.contexts.base import ContextInfo, FileInfo
+from zidane_lab.contexts.process import LocalProcess
+from zidane_lab.session.read_state import read_evidence
+from zidane_lab.session.session import Session
+from zidane_lab.tools.base import ToolContext
+from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn
 
 
 @dataclass
@@ -18,7 +24,7 @@ class FarPlace:
     clock: int = 1_000_000_000
     times: dict[str, int] = field(default_factory=dict)
     broken: str = ""
-    info: ContextInfo = ContextInfo("far", "far away")
+    info = ContextInfo("far", "far away")
 
     def resolve(self, path):
         return posixpath.join(self.cwd, path.replace("~", "/far/home", 1) if path.startswith("~") else path)
@@ -62,3 +68,59 @@ class FarPlace:
 
     async def aclose(self):
         self.files.clear()
+
+
+KINDS = ("none", "process", "far")
+
+
+class Bench:
+    """A conversation in a place, with plain ways to put, get and edit files there."""
+
+    def __init__(self, kind, folder, session=None):
+        self.session = session or Session.memory()
+        self.place = {"none": None, "process": LocalProcess(folder), "far": FarPlace()}[kind]
+        self.context = ToolContext(cwd=folder, outputs=self.session, place=self.place)
+        self._files = self.place or LocalProcess(folder)
+
+    def put(self, name, content, mode=None):
+        data = content if isinstance(content, bytes) else content.encode()
+        asyncio.run(self._files.write(name, data, mode=mode))
+
+    def get(self, name):
+        return asyncio.run(self._files.read(name))
+
+    def has(self, name):
+        try:
+            asyncio.run(self._files.stat(name))
+        except OSError:
+            return False
+        return True
+
+    def mode(self, name):
+        return asyncio.run(self._files.stat(name)).mode & 0o777
+
+    def path(self, name):
+        return self._files.resolve(name)
+
+    def run(self, tool, /, **arguments):
+        return asyncio.run(tool().run(self.context, arguments))
+
+    def say(self, tool, /, **arguments):
+        return self.run(tool, **arguments).parts[0].text
+
+    def told(self, tool, /, **arguments):
+        """Run a call as an agent does: its result joins the conversation."""
+        output = self.run(tool, **arguments)
+        self.join(ToolResultBlock("c", output.parts, output.is_error, output.metadata))
+        return output
+
+    def join(self, result):
+        call = f"call_{len(self.session.turns)}"
+        self.session.append(Turn("assistant", (ToolCallBlock(call, "t"),)))
+        self.session.append(Turn("user", (replace(result, call_id=call),)))
+
+    def reads(self, name, offset=1, limit=300):
+        """Let the model have read a file."""
+        info = asyncio.run(self._files.stat(name))
+        evidence = read_evidence(self.path(name), offset, limit, mtime=info.mtime_ns / 1e9, size=info.size)
+        self.join(ToolResultBlock("c", (TextBlock("…"),), metadata=evidence))

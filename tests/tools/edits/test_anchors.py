@@ -68,6 +68,9 @@ def test_edits_name_lines_of_the_text_as_it_was(lines, data):
     if result is not None:
         assert result.text == "".join(f"{line}\n" for line in expected)
         assert result.notes == ()
+        for start, end, piece in reversed(result.spans):
+            text = text[:start] + piece + text[end:]
+        assert text == result.text
 
 
 def test_a_range_is_replaced_and_the_new_place_is_told():

@@ -7,6 +7,7 @@ anything changes, and nobody has to count how earlier edits move later lines.
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from zidane_lab.errors import ToolError
-from zidane_lab.tools.edits.text import to_lf
+from zidane_lab.tools.edits.text import Span, to_lf
 
 __all__ = [
     "MISMATCH_CONTEXT",
@@ -64,11 +65,15 @@ class LineEdit:
 
 @dataclass(frozen=True, slots=True)
 class Anchored:
-    """The text after the edits, what of it is new (first and last line of each place), and what was put right."""
+    """The text after the edits, what of it is new (first and last line of each place), and what was put right.
+
+    ``spans`` are the edits as replacements in the text before, with a line end at its end if it has none.
+    """
 
     text: str
     changed: tuple[tuple[int, int], ...]
     notes: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
 
 
 def anchor(line: str, number: int) -> str:
@@ -188,6 +193,8 @@ def apply_line_edits(text: str, edits: Sequence[LineEdit], *, where: str = "the 
             start = stop = edit.first[0] - (edit.op == "insert_before")
         spans.append((start, stop, _rank(edit), index, edit.lines))
     spans.sort(key=lambda span: span[:4])
+    offsets = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    pieces: list[Span] = []
     new, changed, at = [], [], 0
     for start, stop, _, index, payload in spans:
         if start < at:
@@ -195,9 +202,10 @@ def apply_line_edits(text: str, edits: Sequence[LineEdit], *, where: str = "the 
         new += lines[at:start]
         changed.append((len(new) + 1, len(new) + len(payload)))
         new += payload
+        pieces.append((offsets[start], offsets[stop], "".join(f"{line}\n" for line in payload)))
         at = stop
     new += lines[at:]
-    return Anchored("\n".join(new) + ("\n" if ended and new else ""), tuple(changed), tuple(notes))
+    return Anchored("\n".join(new) + ("\n" if ended and new else ""), tuple(changed), tuple(notes), tuple(pieces))
 
 
 def _rank(edit: LineEdit) -> int:

@@ -5,13 +5,12 @@ All of it goes through an execution context; without one, files are those of thi
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import hashlib
 import os
 import posixpath
 from dataclasses import dataclass
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Final
 
 from zidane_lab.contexts.base import ExecutionContext, FileInfo
@@ -21,7 +20,7 @@ from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.edits.generated import generated_by
 from zidane_lab.tools.edits.text import TextFile, decode
 from zidane_lab.tools.filetypes import HEAD_BYTES, how_to_load, identify
-from zidane_lab.tools.paths import describe_size, existing, show_name
+from zidane_lab.tools.paths import describe_size, show_name
 
 __all__ = ["MAX_BYTES", "Stored", "absolute", "editable", "files_of", "load", "refuse_notebook"]
 
@@ -77,7 +76,7 @@ async def load(files: ExecutionContext, path: str, *, must_exist: bool) -> Store
         info = await files.stat(target)
     except (FileNotFoundError, NotADirectoryError) as error:
         if must_exist or isinstance(error, NotADirectoryError):
-            raise await _missing(files, path, target) from error
+            raise await _missing(files, target) from error
         return Stored(target)
     except OSError as error:
         raise _unreachable(target, error) from error
@@ -147,20 +146,27 @@ def _pure(path: str) -> PurePath:
     return PurePosixPath(path) if path.startswith("/") else PurePath(path)
 
 
-async def _missing(files: ExecutionContext, path: str, target: str) -> ToolError:
-    if files.info.is_local:
-        try:
-            await asyncio.to_thread(existing, path, Path(files.cwd))
-        except ToolError as error:
-            return error
-    folder, name = posixpath.split(target)
+async def _missing(files: ExecutionContext, target: str) -> ToolError:
+    """Say what is there instead: near names in the folder, or how much of the path exists."""
+    parts = os.path if files.info.is_local else posixpath
+    folder, name = parts.split(target)
     try:
-        names = [each.name for each in await files.list(folder or "/")]
+        names = [each.name for each in await files.list(folder)]
     except OSError:
-        return ToolError(f"{target} does not exist, nor does its folder.", hint="Look with list_files.")
+        while folder != parts.dirname(folder) and not await _exists(files, folder):
+            folder = parts.dirname(folder)
+        return ToolError(f"{target} does not exist; of its path only {folder} does.", hint="Look with list_files.")
     near = difflib.get_close_matches(name, names, n=_NEAR, cutoff=0.6)
     hint = f"Near names there: {', '.join(map(show_name, near))}." if near else "Look with list_files."
     return ToolError(f"{target} does not exist.", hint=hint)
+
+
+async def _exists(files: ExecutionContext, path: str) -> bool:
+    try:
+        await files.stat(path)
+    except OSError:
+        return False
+    return True
 
 
 def _unreachable(target: str, error: OSError) -> ToolError:

@@ -14,7 +14,10 @@ _LEAST: Final = 0.55
 """How alike (of 1) a place must be to be named."""
 
 _LOOKED_AT: Final = 12
-"""Places compared character by character."""
+"""Places of a longer text compared character by character."""
+
+_SMALL: Final = 200
+"""Lines of a text of which every place is compared."""
 
 _CHARS: Final = 4_000
 """Characters of a place that are compared."""
@@ -42,7 +45,9 @@ def nearest(lines: Sequence[str], wanted: Sequence[str], *, most: int = 3) -> tu
     found: list[Near] = []
     for start in _candidates(lines, wanted):
         matcher.set_seq1("\n".join(line.strip() for line in lines[start : start + size])[:_CHARS])
-        if matcher.real_quick_ratio() >= _LEAST and (ratio := matcher.ratio()) >= _LEAST:
+        if matcher.real_quick_ratio() < _LEAST or matcher.quick_ratio() < _LEAST:
+            continue
+        if (ratio := matcher.ratio()) >= _LEAST:
             found.append(Near(start + 1, start + size, ratio))
     found.sort(key=lambda near: (-near.ratio, near.first))
     apart: list[Near] = []
@@ -53,8 +58,10 @@ def nearest(lines: Sequence[str], wanted: Sequence[str], *, most: int = 3) -> tu
 
 
 def _candidates(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return where to look closer: windows that share whole lines, else those that share words."""
+    """Return where to look closer: windows that share whole lines, else those that share words; all of a short text."""
     size = len(wanted)
+    if len(lines) <= _SMALL:
+        return list(range(len(lines) - size + 1))
     return _ranked([_key(line) for line in lines], {_key(line) for line in wanted} - {""}, size) or _ranked_words(
         lines, wanted
     )

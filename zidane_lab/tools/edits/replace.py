@@ -136,7 +136,7 @@ def _tolerant(text: str, old: str, new: str, where: str) -> Match | None:
         fitted = new if reindent is None else "\n".join(map(reindent, new.split("\n")))
         if text[start:end] == fitted:
             raise ToolError("The file already has the new text; nothing would change.", hint="Go on.")
-        return Match(((start, end, fitted),), f"matched lines {first + 1}–{stop} {what}")
+        return Match(((start, end, fitted),), f"matched {_range(first + 1, stop)} {what}")
     return None
 
 

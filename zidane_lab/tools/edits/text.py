@@ -120,7 +120,7 @@ class TextFile:
 
     def _breaks(self) -> list[int]:
         """Return where in :attr:`text` stand the LFs that are CR LF in the file."""
-        if self.newline == "\r":
+        if self.newline != "\r\n" and not self.mixed:
             return []
         return [found.start() - number for number, found in enumerate(re.finditer("\r\n", self.raw))]
 

@@ -11,7 +11,7 @@ from typing import Final
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.ignore import IgnoreRules
-from zidane_lab.tools.places import files_of, is_elsewhere, threaded
+from zidane_lab.tools.reading.files import files_of, is_elsewhere, threaded
 from zidane_lab.tools.search.engines import Counts, Engine, Found, Search
 from zidane_lab.tools.search.mirror import MOST_BYTES, mirror
 from zidane_lab.tools.search.own import OwnEngine

@@ -37,8 +37,8 @@ POSIX: Final[dict[str, tuple[tuple[int, int], ...]]] = {
 """ASCII only, as in Rust; NUL is left out, it is not in text."""
 
 _CATEGORIES: Final = frozenset(
-    ["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc", "Pd", "Ps", "Pe"]
-    + ["Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "Zl", "Zp"]
+    {"L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc", "Pd", "Ps", "Pe"}
+    | {"Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "Zl", "Zp"}
 )
 _PROPERTY: Final = re.compile(r"([pP])(?:\{(\^?)(\w+)\}|([A-Z]))")
 _LAST: Final = 0x10FFFF

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from zidane_lab.tools.places import Files
+from zidane_lab.tools.reading.files import Files
 from zidane_lab.tools.walk import Walk
 
 __all__ = ["mirror"]

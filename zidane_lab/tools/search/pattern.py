@@ -61,7 +61,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of a pattern: ``exact`` is what it matches where that is one text, ``needed`` is in whatever it matches."""
+    """A part of a pattern: ``exact`` is the only text it matches, if there is one; ``needed`` is in all it matches."""
 
     rust: str
     python: str
@@ -175,7 +175,7 @@ class _Reader:
             case ".":
                 return _Piece(r"[^\r\n]", r"[^\r\n\ud800-\udfff]", 20, single=True)
             case "^":
-                return _Piece("^", "^", 0)
+                return _START
             case "$":
                 return _END
             case "[":
@@ -229,23 +229,12 @@ class _Reader:
         if (found := class_escape(self._text, self._at)) is not None:
             members, self._at = found
             return _class_piece(members)
-        match char:
-            case "b" if self._text.startswith("b{", self._at):
-                _refuse(r"`\b{…}`")
-            case "b" | "<" | ">":
-                self._at += 1
-                return _Piece(r"\b", "\0b", 50)
-            case "B":
-                self._at += 1
-                return _Piece(r"\B", "\0B", 50)
-            case "A":
-                self._at += 1
-                return _Piece("^", "^", 0)
-            case "z" | "Z":
-                self._at += 1
-                return _END
-            case _:
-                return _literal(self._escaped_char())
+        if self._text.startswith("b{", self._at):
+            _refuse(r"`\b{…}`")
+        if (piece := _ASSERTIONS.get(char)) is None:
+            return _literal(self._escaped_char())
+        self._at += 1
+        return piece
 
     def _escaped_char(self, *, in_class: bool = False) -> str:
         """Read one character after a backslash; in a class a line feed may stand, it is never met."""
@@ -355,4 +344,16 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
+_EDGE: Final = _Piece(r"\b", "\0b", 50)
+_START: Final = _Piece("^", "^", 0)
 _END: Final = _Piece(r"(?:\r?$)", r"(?:\r?(?=\n|\Z))", 1, single=True)
+_ASSERTIONS: Final = {
+    "b": _EDGE,
+    "<": _EDGE,
+    ">": _EDGE,
+    "B": _Piece(r"\B", "\0B", 50),
+    "A": _START,
+    "z": _END,
+    "Z": _END,
+}
+r"""Escapes that stand for a place; ``\<`` and ``\>`` are the edges of a word elsewhere."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shlex
 import subprocess
+import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,66 +67,49 @@ class Here:
 
     async def run(self, argv: Sequence[str], *, stdin: bytes = b"", cwd: str, seconds: float) -> Ended:
         """Run a program; it ends with whoever waits for it."""
-        try:
-            process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own command line; it is read in a thread
-                argv, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
-        except OSError as error:
-            raise ToolError(f"{argv[0]} cannot be started: {error}.", hint="Search with run_python.") from error
-        try:
-            return await asyncio.to_thread(_watch, process, stdin, seconds)
-        finally:
-            if process.poll() is None:
-                process.kill()
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+            given.write(stdin)
+            given.seek(0)
+            try:
+                process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own command line; it is read in a thread
+                    argv, cwd=cwd, stdin=given, stdout=subprocess.PIPE, stderr=said
+                )
+            except OSError as error:
+                raise ToolError(f"{argv[0]} cannot be started: {error}.", hint="Search with run_python.") from error
+            try:
+                stdout, late, full = await asyncio.to_thread(_read, process, seconds)
+            finally:
+                if process.poll() is None:
+                    process.kill()
+            said.seek(0)
+            complaints = said.read(_STDERR).decode("utf-8", "replace")
+        return Ended(None if late or full else process.returncode, stdout, complaints, late, full)
 
 
-def _watch(process: subprocess.Popen[bytes], stdin: bytes, seconds: float) -> Ended:
-    """Feed a process and read what it writes, for so long and so much."""
-    import threading
-
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
+def _read(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bool, bool]:
+    """Read what a process writes, for so long and so much; return it, and whether the time or the room was over."""
     late = threading.Event()
 
     def stop() -> None:
         late.set()
         process.kill()
 
-    def feed() -> None:
-        with contextlib.suppress(OSError), process.stdin:  # it may have ended before it read all
-            process.stdin.write(stdin)
-
-    complaints: list[bytes] = []
     timer = threading.Timer(max(0.0, seconds), stop)
-    threads = [
-        threading.Thread(target=feed, daemon=True),
-        threading.Thread(
-            target=lambda: complaints.extend(iter(lambda: process.stderr.read(_STDERR), b"")), daemon=True
-        ),
-    ]
-    for thread in (timer, *threads):
-        thread.start()
+    timer.start()
     pieces: list[bytes] = []
-    size, full = 0, False
+    size = 0
+    assert process.stdout is not None
     try:
-        while piece := process.stdout.read1(_PIECE):  # type: ignore[attr-defined]
-            pieces.append(piece)
-            size += len(piece)
-            if size > MOST_OUTPUT:
-                full = True
-                process.kill()
-                break
+        with process.stdout as out:
+            while size <= MOST_OUTPUT and (piece := out.read(_PIECE)):
+                pieces.append(piece)
+                size += len(piece)
+        if size > MOST_OUTPUT:
+            process.kill()
         process.wait()
     finally:
         timer.cancel()
-        for thread in threads:
-            thread.join()
-        for pipe in (process.stdout, process.stderr):
-            pipe.close()
-    said = b"".join(complaints)[:_STDERR].decode("utf-8", "replace")
-    killed = full or late.is_set()
-    return Ended(None if killed else process.returncode, b"".join(pieces), said, late.is_set(), full)
+    return b"".join(pieces), late.is_set(), size > MOST_OUTPUT
 
 
 class There:

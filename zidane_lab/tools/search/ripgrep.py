@@ -37,7 +37,7 @@ _UNKNOWN: Final = ("unrecognized flag", "unexpected argument", "wasn't expected"
 
 
 class UnsuitableError(Exception):
-    """This ripgrep cannot do what is asked (it is too old, say)."""
+    """Ripgrep is there, but cannot do what is asked (it is too old, say)."""
 
 
 @functools.cache
@@ -69,9 +69,8 @@ class Ripgrep:
     async def count(self, search: Search, seconds: float) -> Counts:
         """Count matching lines in every file."""
         argv = [self._program, *_COMMON, "--count", "--null", "--with-filename", *self._rules(search)]
-        for glob in _types(search.globs):
-            argv.append(f"--type-add=asked:{glob}")
-        argv += ["--type=asked"] if _types(search.globs) else []
+        if types := _types(search.globs):
+            argv += [*(f"--type-add=asked:{glob}" for glob in types), "--type=asked"]
         ended = await self._run([*argv, *_pattern(search), "--", search.root], search, seconds)
         if ended.complete and ended.code == 2 and not ended.stdout and not _io_errors(ended.stderr):
             raise _failure(ended.stderr)

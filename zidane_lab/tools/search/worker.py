@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import codecs
 import functools
-import io
 import json
 import os
 import re
@@ -37,11 +36,9 @@ _EDGES: Final = {
     "B": r"(?:(?<=[\x00w])(?=[\x00w])|(?<![\x00w])(?![\x00w]))",
 }
 """Word boundaries by the same tables as words."""
-_WHITE: Final = ((9, 9), (11, 13), (32, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)) + (
-    (0x2028, 0x2029),
-    (0x202F, 0x202F),
-    (0x205F, 0x205F),
-    (0x3000, 0x3000),
+_WHITE: Final = (
+    *((9, 9), (11, 13), (32, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A)),
+    *((0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
 )
 """White_Space of Unicode without the line feed."""
 
@@ -67,19 +64,14 @@ def expand(source: str, *, ascii_only: bool) -> str:
 def _table(kind: str, name: str, ascii_only: bool) -> tuple[tuple[int, int], ...]:
     if kind == "s":
         return _WHITE
-    wanted = _WORD if kind == "w" else frozenset({"Nd"})
     limit = 128 if ascii_only else 0x110000
-    codes = [
-        code
-        for code in range(limit)
-        if not 0xD800 <= code < 0xE000
-        and code != 10
-        and (
-            unicodedata.category(chr(code)).startswith(name)
-            if kind == "p"
-            else unicodedata.category(chr(code)) in wanted
-        )
-    ]
+    wanted = {"w": _WORD, "d": frozenset({"Nd"})}.get(kind)
+    codes = []
+    for code in range(limit):
+        category = unicodedata.category(chr(code))
+        belongs = category.startswith(name) if wanted is None else category in wanted
+        if belongs and code != 10 and not 0xD800 <= code < 0xE000:
+            codes.append(code)
     found: list[list[int]] = []
     for code in codes:
         if found and code == found[-1][1] + 1:
@@ -155,15 +147,22 @@ def main() -> None:
     """Answer the request on standard input."""
     request = json.load(sys.stdin)
     matcher = Matcher(request["python"], ignore_case=request["ignore_case"], needed=request["needed"])
-    out = io.TextIOWrapper(sys.stdout.buffer, encoding="ascii", write_through=True)
     if request["task"] == "count":
-        _count(request, matcher, out)
+        for answer in _counts(request, matcher):
+            _say(answer)
+            sys.stdout.flush()  # this process may be ended at any time
     else:
         for name, most in request["files"]:
-            _show(name, request["root"], matcher, most, request["around"], request["width"], out)
+            path = _joined(request["root"], name)
+            for kind, *rest in _shown(path, matcher, most, around=request["around"], width=request["width"]):
+                _say([kind, name, *rest])
 
 
-def _count(request: dict[str, Any], matcher: Matcher, out: io.TextIOWrapper) -> None:
+def _say(answer: list[Any]) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+def _counts(request: dict[str, Any], matcher: Matcher) -> Iterator[list[Any]]:
     root, failed = request["root"], 0
     if stat.S_ISREG(os.stat(root).st_mode):  # noqa: PTH116 - texts throughout: this may be another machine
         names: Iterator[str] = iter([""])
@@ -176,10 +175,10 @@ def _count(request: dict[str, Any], matcher: Matcher, out: io.TextIOWrapper) -> 
             failed += 1
             continue
         if count:
-            out.write(json.dumps(["count", name, count]) + "\n")
+            yield ["count", name, count]
     if failed:
-        out.write(json.dumps(["failed", failed]) + "\n")
-    out.write(json.dumps(["done"]) + "\n")
+        yield ["failed", failed]
+    yield ["done"]
 
 
 def path_filter(patterns: list[str]) -> Callable[[str], bool]:
@@ -276,17 +275,17 @@ def _decoded(data: bytes) -> str:
     return data.decode("ascii") if data.isascii() else data.decode("utf-8", "surrogateescape")
 
 
-def _show(name: str, root: str, matcher: Matcher, most: int, around: int, width: int, out: io.TextIOWrapper) -> None:
-    """Write the first ``most`` matching lines of a file and their neighbours, each cut to ``width`` characters."""
-    number, left = 1, most
-    with _opened(_joined(root, name)) as handle:
+def _shown(path: str, matcher: Matcher, most: int, *, around: int, width: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the first ``most`` matching lines of a file and their neighbours, each cut to ``width`` characters."""
+    number = 1
+    with _opened(path) as handle:
         for data in _blocks(handle, _WHOLE):
             readable = _readable(data, explicit=True)
             text = readable if isinstance(readable, str) else _decoded(readable or b"")
-            for line in _numbered(text, matcher, number, left, around):
-                out.write(json.dumps([*line[:1], name, *_cut(line, width)]) + "\n")
-                left -= line[0] == "match"
-            if not left:
+            for line in _numbered(text, matcher, number, most, around):
+                yield line[0], *_cut(line, width)
+                most -= line[0] == "match"
+            if most <= 0:
                 return
             number += text.count("\n")
 
@@ -303,8 +302,7 @@ def _numbered(text: str, matcher: Matcher, number: int, most: int, around: int) 
             yield each
             shown = each[1]
         number += text.count("\n", position, start)
-        for back in _before(text, start, number, min(around, number - 1 - shown)):
-            yield back
+        yield from _before(text, start, number, min(around, number - 1 - shown))
         yield "match", number, text[start:end], match.start() - start, match.end() - start
         shown, position, after = number, min(end + 1, len(text)), around
         number += end < len(text)
@@ -335,7 +333,7 @@ def _before(text: str, start: int, number: int, most: int) -> list[_Line]:
 
 
 def _cut(line: _Line, width: int) -> tuple[int, str, int, int, int, int]:
-    """Return number, a window of the text round its match, the match in it, where the window starts, and all's length."""
+    """Return number, a window of the text, the match in it, where the window starts, and the length of the line."""
     _, number, text, start, end = line
     text = text.removesuffix("\r")
     left = max(0, min(start - (width - min(end - start, width)) // 2, len(text) - width))

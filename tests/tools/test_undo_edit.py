@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.tools.edits.support import KINDS, Bench
+from zidane_lab.errors import ToolError
+from zidane_lab.tools.edit import edit_tool
+from zidane_lab.tools.undo_edit import undo_edit_tool, undo_last
+from zidane_lab.tools.write_file import write_file_tool
+
+
+@pytest.fixture(params=KINDS)
+def bench(request, tmp_path):
+    return Bench(request.param, tmp_path)
+
+
+def test_the_last_change_is_taken_back_and_drawn(bench):
+    bench.put("a.txt", "one\n")
+    change = bench.run(edit_tool, path="a.txt", old_string="one", new_string="two").metadata["change"]
+    output = bench.run(undo_edit_tool)
+    assert bench.get("a.txt") == b"one\n"
+    assert output.parts[0].text == "Took back the last edit:\na.txt is as before"
+    assert output.metadata["written"] == [bench.path("a.txt")]
+    assert output.metadata["undone"] == change
+    assert output.metadata["edit"]["diff"] == "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-two\n+one\n"
+
+
+def test_a_new_file_goes(bench):
+    bench.run(write_file_tool, path="a.txt", content="x\n")
+    assert bench.say(undo_edit_tool) == "Took back the last write_file:\na.txt is removed"
+    assert not bench.has("a.txt")
+
+
+def test_a_named_change_is_taken_back(bench):
+    change = bench.run(write_file_tool, path="a.txt", content="x\n").metadata["change"]
+    bench.run(write_file_tool, path="b.txt", content="x\n")
+    asyncio.run(undo_last(bench.context, change_id=change))
+    assert bench.has("b.txt")
+    assert not bench.has("a.txt")
+
+
+def test_nothing_to_take_back_is_an_error(bench):
+    with pytest.raises(ToolError, match="no change to take back"):
+        bench.run(undo_edit_tool)
+    bench.context = type(bench.context)(cwd=bench.context.cwd)
+    with pytest.raises(ToolError, match="no conversation"):
+        bench.run(undo_edit_tool)

@@ -1,0 +1,132 @@
+"""Which files belong to the project, and which of them may not be written without asking, whatever was allowed.
+
+A project is the repository a folder is in, or the folder itself. Linked worktrees belong to their main checkout.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import posixpath
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Project", "checkout_root", "main_checkout", "project_root"]
+
+_GUARDED_FOLDERS: Final = frozenset(
+    {".git", ".hg", ".svn", ".zidane", ".ssh", ".gnupg", ".aws", ".vscode", ".idea", ".ipython", ".jupyter", ".husky"}
+)
+_GUARDED_NAMES: Final = (
+    ".bash*",
+    ".profile",
+    ".zsh*",
+    ".zprofile",
+    ".zlog*",
+    ".gitconfig",
+    ".gitmodules",
+    ".envrc",
+    ".mcp.json",
+    ".netrc",
+    ".pypirc",
+    ".npmrc",
+    "*.pth",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "pip.conf",
+)
+"""Files that other programs run or obey by themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Where the agent may be let loose.
+
+    Parameters
+    ----------
+    root
+        Absolute folder of the project.
+    cwd
+        Absolute folder that relative paths start from.
+    own
+        The agent's own files and folders: settings, what is remembered.
+    is_local
+        Whether paths are of this machine, so that links are followed.
+    """
+
+    root: str
+    cwd: str
+    own: tuple[str, ...] = ()
+    is_local: bool = True
+
+    def resolve(self, path: str) -> str:
+        """Return the absolute form of a path; links are followed where they can be."""
+        if not self.is_local:
+            return posixpath.normpath(posixpath.join(self.cwd, path))
+        return os.path.realpath(os.path.join(self.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118 - text
+
+    def contains(self, path: str) -> bool:
+        """Whether a path lies in the project, links followed."""
+        if "\0" in path or (not self.is_local and path.startswith("~")):
+            return False
+        root = os.path.realpath(self.root) if self.is_local else posixpath.normpath(self.root)
+        return _within(self.resolve(path), root)
+
+    def is_own(self, path: str) -> bool:
+        """Whether a path is one of the agent's own files."""
+        resolved = self.resolve(path)
+        own = tuple(map(os.path.realpath, self.own)) if self.is_local else self.own
+        return any(_within(resolved, each) for each in own) or ".zidane" in _parts(resolved)
+
+    def objection(self, path: str) -> str | None:
+        """Say why writing this path is always asked about; ``None`` when it need not be."""
+        try:
+            resolved = self.resolve(path)
+            if self.is_own(path):
+                return f"changes the agent's own file {path}"
+            if not self.contains(path):
+                return f"writes outside the project folder: {path}"
+        except (OSError, ValueError):
+            return f"writes {path!r}, which cannot be found out about"
+        parts = [part.lower() for part in _parts(resolved)[len(_parts(os.path.realpath(self.root))) :]]
+        if _GUARDED_FOLDERS & set(parts) or any(fnmatch.fnmatchcase(parts[-1], each) for each in _GUARDED_NAMES):
+            return f"writes {path}, which other programs obey"
+        return None
+
+
+def project_root(folder: Path) -> Path:
+    """Return the root of the project a folder is in; of a linked worktree, its main checkout."""
+    checkout = checkout_root(folder)
+    if checkout is None:
+        return folder
+    return main_checkout(checkout) or checkout
+
+
+def checkout_root(folder: Path) -> Path | None:
+    """Return the folder with ``.git`` that ``folder`` is in, unless it is the home folder or the root."""
+    for each in (folder, *folder.parents):
+        if (each / ".git").exists():
+            return each if each not in {Path.home(), Path(each.anchor)} else None
+    return None
+
+
+def main_checkout(checkout: Path) -> Path | None:
+    """Return the main checkout of a linked worktree; ``None`` for any other.
+
+    A linked worktree's ``.git`` is a file that names ``<main>/.git/worktrees/<name>``, which has a file ``commondir``.
+    """
+    try:
+        words = (checkout / ".git").read_text(encoding="utf-8").strip()
+        inner = checkout / words.removeprefix("gitdir:").strip()
+        common = (inner / (inner / "commondir").read_text(encoding="utf-8").strip()).resolve()
+    except (OSError, ValueError):
+        return None
+    return common.parent if words.startswith("gitdir:") and common.name == ".git" and common.is_dir() else None
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith((folder.rstrip("/\\") + "/", folder.rstrip("\\") + "\\"))
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.replace("\\", "/").split("/") if part]

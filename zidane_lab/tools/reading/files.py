@@ -1,0 +1,257 @@
+"""Files wherever they are: on this machine directly, elsewhere through an execution context, behind one small face.
+
+Reading tools are plain functions that run in a worker thread. Elsewhere every look is a question to the context,
+which lives on the agent's loop: :func:`threaded` moves the function to a thread and remembers the loop, so that
+:func:`files_of` can put the questions there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import io
+import os
+import posixpath
+import stat
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Protocol, TypeVar, cast
+
+from zidane_lab.contexts.base import ExecutionContext, FileInfo, FileKind
+from zidane_lab.errors import ToolError
+from zidane_lab.tools.base import ToolContext
+from zidane_lab.tools.paths import missing, resolve_path
+
+__all__ = [
+    "Files",
+    "LocalFiles",
+    "PlaceFiles",
+    "files_of",
+    "found",
+    "is_elsewhere",
+    "modified_at",
+    "real_path",
+    "threaded",
+]
+
+T = TypeVar("T")
+
+_BUFFER: Final = 262_144
+"""Bytes fetched at once from elsewhere: each fetch may be a process of its own there."""
+
+_PATIENCE: Final = 120.0
+"""Seconds one question to a context may take."""
+
+_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""Not blocking: what was a file a moment ago may be a pipe now, and opening a pipe waits for its other end."""
+
+_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("_loop", default=None)
+
+
+class Files(Protocol):
+    """Files of one place. Whatever cannot be had raises :class:`OSError`."""
+
+    @property
+    def cwd(self) -> str:
+        """Folder that relative paths start from, absolute."""
+        ...
+
+    @property
+    def is_local(self) -> bool:
+        """Whether paths are paths of this process."""
+        ...
+
+    def resolve(self, path: str) -> str:
+        """Return the absolute form of a path; :class:`~zidane_lab.errors.ToolError` if it cannot be one."""
+        ...
+
+    def stat(self, path: str, *, follow: bool = True) -> FileInfo:
+        """Describe a file, folder or link."""
+        ...
+
+    def open(self, path: str) -> BinaryIO:
+        """Open an ordinary file for reading; it can be sought in."""
+        ...
+
+    def list(self, path: str) -> Sequence[FileInfo]:
+        """Return what is directly in a folder, in no order; links are not followed."""
+        ...
+
+
+class LocalFiles:
+    """The files of this machine."""
+
+    is_local = True
+
+    def __init__(self, cwd: Path | str) -> None:
+        self.cwd = os.fspath(cwd)
+
+    def resolve(self, path: str) -> str:
+        """Return the absolute form of a path; links and ``..`` stay as written."""
+        return str(resolve_path(path, Path(self.cwd)))
+
+    def stat(self, path: str, *, follow: bool = True) -> FileInfo:
+        """Describe a file; ``mode`` has the bits of its type too."""
+        return _info(path, os.stat(path, follow_symlinks=follow))  # noqa: PTH116 - a text that may be no Path
+
+    def open(self, path: str) -> BinaryIO:
+        """Open an ordinary file for reading, without ever waiting for one that is not."""
+        descriptor = os.open(path, _OPEN)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return cast("BinaryIO", open(descriptor, "rb"))  # noqa: PTH123 - a descriptor, closed by the caller
+        os.close(descriptor)
+        raise OSError(f"{path} is not an ordinary file")
+
+    def list(self, path: str) -> Sequence[FileInfo]:
+        """Return what is directly in a folder; what is gone meanwhile is left out."""
+        found = []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                try:
+                    found.append(_info(entry.path, entry.stat(follow_symlinks=False)))
+                except OSError:
+                    continue
+        return found
+
+
+class PlaceFiles:
+    """The files of an execution context; to be used in another thread than the loop's."""
+
+    is_local = False
+
+    def __init__(self, place: ExecutionContext, loop: asyncio.AbstractEventLoop) -> None:
+        self._place, self._loop = place, loop
+        self.cwd = place.cwd
+
+    def resolve(self, path: str) -> str:
+        """Return the absolute form of a path there."""
+        if not path.strip() or "\0" in path:
+            raise ToolError(f"{path!r} is not a path.", hint="Give the path of a file or folder.")
+        return self._place.resolve(path)
+
+    def stat(self, path: str, *, follow: bool = True) -> FileInfo:
+        """Describe a file there."""
+        return self._ask(self._place.stat(path, follow=follow))
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file there; its bytes come as they are needed."""
+        info = self.stat(path)
+        if info.kind != "file":
+            raise OSError(f"{path} is not an ordinary file")
+        raw = _Fetched(lambda offset, size: self._ask(self._place.read(path, offset, size)), info.size)
+        return cast("BinaryIO", io.BufferedReader(raw, _BUFFER))
+
+    def list(self, path: str) -> Sequence[FileInfo]:
+        """Return what is directly in a folder there."""
+        return self._ask(self._place.list(path))
+
+    def _ask(self, question: Awaitable[T]) -> T:
+        task = asyncio.run_coroutine_threadsafe(cast("Coroutine[Any, Any, T]", question), self._loop)
+        try:
+            return task.result(_PATIENCE)
+        except TimeoutError:
+            task.cancel()
+            raise OSError(f"no answer from {self._place.info.name} within {_PATIENCE:g} s") from None
+
+
+class _Fetched(io.RawIOBase):
+    """A file whose bytes are fetched piece by piece."""
+
+    def __init__(self, fetch: Callable[[int, int], bytes], size: int) -> None:
+        self._fetch, self._size, self._at = fetch, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._fetch(self._at, len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def is_elsewhere(context: ToolContext) -> bool:
+    """Whether the files are not this machine's."""
+    return context.place is not None and not context.place.info.is_local
+
+
+def files_of(context: ToolContext) -> Files:
+    """Return the files a tool works on.
+
+    Raises
+    ------
+    ToolError
+        They are elsewhere, and this was not called through :func:`threaded`.
+    """
+    if context.place is None:
+        return LocalFiles(context.cwd)
+    if context.place.info.is_local:
+        return LocalFiles(context.place.cwd)
+    if (loop := _loop.get()) is None:
+        raise ToolError(f"Files in {context.place.info.name} are reached through the tool.", hint="Run the tool.")
+    return PlaceFiles(context.place, loop)
+
+
+def found(files: Files, path: str) -> tuple[str, FileInfo]:
+    """Return the absolute path and the state of something that exists; links are followed.
+
+    Raises
+    ------
+    ToolError
+        It does not exist (the message has near names), or cannot be reached.
+    """
+    target = files.resolve(path)
+    try:
+        return target, files.stat(target)
+    except (FileNotFoundError, NotADirectoryError):
+        raise missing(files, target) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ToolError(f"{target} cannot be reached: {reason}.", hint="Choose another path.") from error
+
+
+def real_path(files: Files, path: str) -> str:
+    """Return a path without links and ``..``, where that can be found out."""
+    return os.path.realpath(path) if files.is_local else posixpath.normpath(path)
+
+
+def threaded(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
+    """Return an asynchronous form of a tool's function that runs it in a thread from which any place is reached."""
+
+    @functools.wraps(function)
+    async def waiting(*arguments: Any, **named: Any) -> T:
+        token = _loop.set(asyncio.get_running_loop())
+        try:
+            return await asyncio.to_thread(function, *arguments, **named)
+        finally:
+            _loop.reset(token)
+
+    return waiting
+
+
+def modified_at(info: FileInfo) -> float:
+    """Return the time of the last change in seconds, by the arithmetic of ``os.stat_result.st_mtime``."""
+    seconds, rest = divmod(info.mtime_ns, 1_000_000_000)
+    return seconds + 1e-9 * rest
+
+
+def _info(path: str, status: os.stat_result) -> FileInfo:
+    kinds: tuple[tuple[Callable[[int], bool], FileKind], ...] = (
+        (stat.S_ISREG, "file"),
+        (stat.S_ISDIR, "folder"),
+        (stat.S_ISLNK, "link"),
+    )
+    kind: FileKind = next((name for test, name in kinds if test(status.st_mode)), "other")
+    return FileInfo(path, kind, status.st_size, status.st_mtime_ns, status.st_mode)
