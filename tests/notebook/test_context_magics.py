@@ -180,7 +180,7 @@ def full_window(*, until="Flippers do."):
 def test_the_window_fills_in_the_middle_of_a_run_and_the_run_goes_on(book):
     book.kernel.ok("%env ZIDANE_CONTEXT_WINDOW=26000")
     book.model("Hello.", *full_window())
-    book.say("Hello, codeword heliotrope" + ", and much more" * 200)
+    book.say("Hello, codeword heliotrope" + ", and much more" * 1_000)
     cell = book.say("What separates the species?")
     kinds = [data[next(key for key in data if "zidane" in key)]["kind"] for data in cell.displays]
     assert kinds == ["tool", "tool", "compaction", "text", "usage"]

@@ -189,9 +189,9 @@ async def test_the_divider_drawn_again_is_the_one_drawn_live(tmp_path, reason):
     lookups = [
         call("read_file", path="notes.txt"),
         call("inspect_variable", name="prices"),
-        call("echo", text="e" * 4_000),
+        call("echo", text="e" * 24_000),
     ]
-    counted = Usage(input=9_000, output=100)
+    counted = Usage(input=3_000, output=100)
     answers = [Turn("assistant", tuple(lookups), usage=counted), "It says milk."]
     if reason == "auto":  # the window is full once the calls are answered
         answers = [*answers[:1], "The notes say milk.", *answers[1:]]

@@ -247,8 +247,9 @@ class Agent:
         usage = ledger.spent().usage
         seconds = time.monotonic() - started
         model = run.caller.target.name
-        result = RunResult(run_id, status, finish, model, turns, usage, seconds, self.session.path)
         error = str(failure) if failure is not None else None
+        why = error or "" if status == "aborted" else ""
+        result = RunResult(run_id, status, finish, model, turns, usage, seconds, self.session.path, why)
         try:
             self.session.end_run(run_id, status, finish=finish, usage=usage, seconds=seconds, error=error)
         except SessionError as trouble:

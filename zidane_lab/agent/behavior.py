@@ -41,8 +41,8 @@ class Behavior:
     compaction
         When the conversation is summarised by itself, and how; ``None`` for never by itself.
     stale_reads
-        What becomes of the reading of a file that was changed since: ``"stub"`` leaves it out, ``"notice"`` adds a line
-        to the result that changed it.
+        ``"stub"`` leaves out what was read of a file that was changed since. To have only a line added to the result
+        that changed it, install :class:`~zidane_lab.agent.stale_notices.StaleNotices`, as a chat does.
     trim_outputs_over
         Bytes of tool text that may be sent; past it the outputs of earlier turns are left out, whatever the window.
         ``None`` for no such limit.
@@ -75,7 +75,7 @@ class Behavior:
     thinking_budget: int | None = None
     thinking_decay: ThinkingDecay | None = None
     compaction: AutoCompact | None = field(default=AutoCompact())
-    stale_reads: Literal["stub", "notice"] | None = None
+    stale_reads: Literal["stub"] | None = None
     trim_outputs_over: int | None = None
     trim_keep_turns: int = 4
     retry: RetryPolicy = field(default=RetryPolicy())

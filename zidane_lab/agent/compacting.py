@@ -51,6 +51,9 @@ LEAST_OUTPUT: Final = 2_000
 INSTRUCTION_TOKENS: Final = 2_000
 """Tokens kept free for the wish for a summary, which comes behind the conversation."""
 
+LEAST_RESTORED: Final = 1_000
+"""Tokens that may be put back in any case: the names of variables, a small file."""
+
 RESTORE_SHARE: Final = 0.8
 """Share of the effective window that a conversation may fill again by what is put back behind its summary."""
 
@@ -199,7 +202,7 @@ class Compactor:
         window = self.window(target)
         room = options.file_token_budget
         if window is not None:
-            room = max(0, int(RESTORE_SHARE * effective_window(window)) - compaction.after)
+            room = max(LEAST_RESTORED, int(RESTORE_SHARE * effective_window(window)) - compaction.after)
         marks = sum(isinstance(block, CompactSummaryBlock) for turn in session.turns for block in turn.blocks)
         return await build_post_compact_attachments(
             PostCompactRestoreOptions(

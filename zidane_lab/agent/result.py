@@ -17,7 +17,8 @@ class RunResult:
 
     ``turns`` are the turns this run added, the prompt first. ``text`` is the last thing the model said.
     ``status`` is ``"aborted"`` when the run was stopped; a run that failed raises instead, and the error's
-    ``result`` attribute is this object with status ``"error"``.
+    ``result`` attribute is this object with status ``"error"``. ``stopped_because`` says why a run was stopped where no
+    person did it: by a tool, or by a guard.
     """
 
     run_id: str
@@ -28,6 +29,7 @@ class RunResult:
     usage: Usage
     seconds: float
     session: Path | None = None
+    stopped_because: str = ""
 
     @property
     def text(self) -> str:

@@ -56,6 +56,10 @@ class RetryPolicy:
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
                 raise ConfigurationError(f"{name} is {value}.", hint="Give a number of seconds of at least 0.")
+        if self.max_delay > LONGEST_RETRY_WAIT:
+            raise ConfigurationError(
+                f"max_delay is {self.max_delay}.", hint=f"Nothing is waited for longer than {LONGEST_RETRY_WAIT:g} s."
+            )
         if not 0 <= self.jitter <= 1:
             raise ConfigurationError(f"jitter is {self.jitter}.", hint="Give a fraction between 0 and 1.")
 

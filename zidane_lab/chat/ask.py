@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from zidane_lab.agent.agent import Agent, Prompt
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.guards.settings import GuardSettings, guards_for
+from zidane_lab.agent.hooks import HookBus
+from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
 from zidane_lab.approvals.gate import Question
+from zidane_lab.chat.budgets import budgets_in_force
 from zidane_lab.chat.chat import gate_for
 from zidane_lab.chat.models import choose_model
 from zidane_lab.chat.profiles import profile_named
 from zidane_lab.chat.settings import load_settings
+from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.events import ToolGate
 from zidane_lab.providers.base import Provider
+from zidane_lab.providers.targets import ModelTarget
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 
@@ -75,27 +83,38 @@ def ask(
     from zidane_lab.kernel.live import LiveExecutor
 
     settings = load_settings()
+    providers = Providers(os.environ)
     if model is None:
         model = choose_model(None, session.model if session is not None else None, settings).name
+    target = providers.target(model) if isinstance(model, str) else ModelTarget(model, model.default_model)
     executor = LiveExecutor(embedded_shell({} if namespace is None else namespace))
     session = session if session is not None else Session.memory()
     profile = profile_named("plan" if settings.mode == "plan" else settings.profile)
     chosen = profile.tools() if tools is None else tuple(replace(tool, tier="read") for tool in tools)
+    hooks = HookBus()
+    for guard in guards_for(GuardSettings(), session, cwd=Path.cwd()):
+        hooks.use(guard)
+    hooks.on(ToolGate, gate_for(_nobody, settings.mode, chosen, session, executor))
+    hooks.use(Persistence(session, persistence_of(settings)))
     agent = Agent(
-        model,
+        target.provider,
+        model=target.model,
         tools=chosen,
         system=profile.system,
         session=session,
         executor=executor,
-        behavior=behavior or Behavior(max_turns=settings.max_turns, max_cost=settings.max_cost),
+        hooks=hooks,
+        fallbacks=providers.fallbacks(target, settings.fallbacks),
+        summarizer=providers.target(settings.compact_model) if settings.compact_model else None,
+        behavior=behavior or behavior_of(settings, budgets_in_force(settings, session)),
     )
-    agent.hooks.on(ToolGate, gate_for(_nobody, settings.mode, chosen, session, executor))
 
     async def run() -> RunResult:
         try:
             return await agent.run(prompt)
         finally:
-            await agent.provider.aclose()  # the session is the caller's
+            await target.provider.aclose()  # the session is the caller's
+            await providers.aclose()
 
     return asyncio.run(run())
 

@@ -6,7 +6,6 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-from collections.abc import Sequence
 
 from zidane_lab.chat.commands import COMMANDS, CommandContext, Reply, command
 from zidane_lab.chat.place import find_place
@@ -17,8 +16,8 @@ from zidane_lab.errors import ConfigurationError, ZidaneError
 from zidane_lab.providers.catalog import model_info
 from zidane_lab.providers.registry import create_provider, known_providers, split_model, usable_providers
 from zidane_lab.session.listing import list_sessions
+from zidane_lab.session.session import Session
 from zidane_lab.session.usage_stats import context_now
-from zidane_lab.turns import Turn
 
 __all__ = ["table"]
 
@@ -47,15 +46,16 @@ async def _model(context: CommandContext, arguments: str) -> Reply:
         provider = create_provider(kind, env=chat.env)
         chat.session.set_model(f"{kind}/{model}" if model else kind)
         name = f"{provider.name}/{model or provider.default_model}"
-        return Reply(f"This session now uses **{name}**.{_reread(chat.session.turns, name)}")
+        return Reply(f"This session now uses **{name}**.{_reread(chat.session, name)}")
     choice = chat.choose_model()
     return Reply(f"**{choice.name}** ({choice.why}). Pick another with `%zidane /model provider/name`.")
 
 
-def _reread(turns: Sequence[Turn], name: str) -> str:
+def _reread(session: Session, name: str) -> str:
     """Say what a change of model costs: a provider's cache of the prompt serves the model it was made for."""
+    turns = session.turns
     last = next((turn.model for turn in reversed(turns) if turn.role == "assistant" and turn.usage), None)
-    tokens = context_now(turns)
+    tokens = context_now(turns, session.wire_state.undone)
     if last is None or last == name or not tokens:
         return ""
     return f" The next request reads about {tokens:,} tokens anew: what is cached of them is for the model before."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zidane_lab.agent.agent import Agent
+from zidane_lab.agent.compacting import window_of
 from zidane_lab.agent.frozen_system import FrozenSystem
 from zidane_lab.agent.guards.settings import GuardSettings, guards_for
 from zidane_lab.agent.hooks import HookBundle, HookBus
@@ -18,7 +19,7 @@ from zidane_lab.agent.nudges import ProgressNudges
 from zidane_lab.agent.partials import recover
 from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
-from zidane_lab.agent.compacting import window_of
+from zidane_lab.agent.stale_notices import StaleNotices
 from zidane_lab.approvals.gate import Ask, Gate
 from zidane_lab.approvals.names import known_names
 from zidane_lab.chat.budget_asking import BudgetAsking
@@ -259,6 +260,7 @@ class Chat:
         hooks.on(ToolGate, gate)
         hooks.use(BudgetAsking(ask, self.session))
         hooks.use(ProgressNudges())
+        hooks.use(StaleNotices(self.session, Path.cwd()))
         hooks.use(Persistence(self.session, persistence_of(self.settings)))
         system = frozen_system(self.session, profile, self.place, Path.cwd())
         hooks.use(SystemRecord(self.session, system, profile.name))

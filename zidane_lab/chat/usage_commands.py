@@ -51,7 +51,7 @@ async def _usage(context: CommandContext, arguments: str) -> Reply:
             "Nothing has been asked in this session yet. `%zidane /usage --days 30` sums up all notebooks here."
         )
     answers = await asyncio.to_thread(session_answers, session)
-    return _reply(session_report(session.runs, answers, context_now(session.turns)))
+    return _reply(session_report(session.runs, answers, context_now(session.turns, session.wire_state.undone)))
 
 
 def parse_days(arguments: str) -> int | None:

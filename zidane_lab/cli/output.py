@@ -10,21 +10,34 @@ from typing import Any, Final, TextIO
 
 from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.events import (
+    BudgetReached,
+    CompactSummarize,
     ContextTransform,
     Event,
+    GuardHit,
     HookFailed,
     SystemTransform,
     ToolAfter,
     ToolBefore,
     ToolGate,
     ToolTransform,
+    TurnBoundary,
     event_to_json,
 )
+from zidane_lab.notebook.context_notices import ContextNotices
 from zidane_lab.notebook.terminal import clean
 
 __all__ = ["EventLines", "Pipe", "Progress", "Refusals"]
 
-_QUESTIONS: Final = (ContextTransform, SystemTransform, ToolGate, ToolTransform)
+_QUESTIONS: Final = (
+    BudgetReached,
+    CompactSummarize,
+    ContextTransform,
+    SystemTransform,
+    ToolGate,
+    ToolTransform,
+    TurnBoundary,
+)
 """Put to subscribers so that they change something; what came of them is in the events that follow."""
 
 _ENDS: Final[Mapping[str, str]] = {
@@ -95,8 +108,19 @@ class Progress:
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe."""
         return _all(
-            hooks.on(ToolBefore, self._before), hooks.on(ToolAfter, self._after), hooks.on(HookFailed, self._failed)
+            hooks.on(ToolBefore, self._before),
+            hooks.on(ToolAfter, self._after),
+            hooks.on(HookFailed, self._failed),
+            *(hooks.on(event, handler) for event, handler in ContextNotices(self, live=False).subscriptions()),
         )
+
+    def show(self, bundle: Mapping[str, Any], _metadata: Mapping[str, Any] | None = None) -> str:
+        """Write the first line of a notice: what happens to the context, waits, another model."""
+        self._to.text(str(bundle.get("text/plain", "")).split("\n")[0])
+        return ""
+
+    def update(self, _display_id: str, _bundle: Mapping[str, Any]) -> None:
+        """Do nothing: a line cannot be taken back."""
 
     def _before(self, event: ToolBefore) -> None:
         self._started.add(event.ids.call_id)
@@ -113,17 +137,21 @@ class Progress:
 
 
 class Refusals:
-    """Counts the calls that were refused."""
+    """Counts the calls that were refused; what a guard stopped because it repeats itself is none of them."""
 
     def __init__(self) -> None:
         self.calls: list[dict[str, str | None]] = []
+        self._guarded: set[str | None] = set()
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe."""
-        return hooks.on(ToolAfter, self._after)
+        return _all(hooks.on(ToolAfter, self._after), hooks.on(GuardHit, self._guard))
+
+    def _guard(self, event: GuardHit) -> None:
+        self._guarded.add(event.ids.call_id)
 
     def _after(self, event: ToolAfter) -> None:
-        if event.outcome == "blocked":
+        if event.outcome == "blocked" and event.ids.call_id not in self._guarded:
             self.calls.append({"call_id": event.ids.call_id, "tool": event.tool, "reason": _reason(event)})
 
 

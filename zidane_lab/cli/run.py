@@ -296,6 +296,8 @@ class _Headless:
                 self.err.text(f"{failure.message} {failure.hint}".strip())
             else:
                 self.err.text("".join(traceback.format_exception(failure)))
+        if result is not None and result.stopped_because and not stopped:
+            self.err.text(f"stopped: {result.stopped_because}")
         for call in self.refusals.calls:
             self.err.text(f"refused: {call['tool']}: {call['reason']}")
         if self.request.as_json:
@@ -313,7 +315,7 @@ class _Headless:
                 "refused": self.refusals.calls,
                 "session": str(session) if session is not None else None,
                 "output": str(written) if written is not None else None,
-                "error": str(failure) if failure is not None and not stopped else None,
+                "error": None if stopped else self._why(),
                 "error_code": getattr(failure, "code", None) if not stopped else None,
             }
             self.out.json(final)
@@ -323,6 +325,12 @@ class _Headless:
             self._say(f"notebook: {written}")
         if session is not None:
             self._say(f"session: {session}")
+
+    def _why(self) -> str | None:
+        """Return why it did not end well: the failure, or what a guard or a tool said that stopped it."""
+        if self.failure is not None:
+            return str(self.failure)
+        return self.result.stopped_because or None if self.result is not None else None
 
     def _say(self, text: str) -> None:
         if not self.request.quiet:

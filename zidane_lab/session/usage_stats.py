@@ -6,7 +6,7 @@ says how full the window is. *Spent in all* adds up every call, each of which se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -91,16 +91,17 @@ def usage_by_model(turns: Iterable[Turn | Answer]) -> tuple[ModelUsage, ...]:
     )
 
 
-def context_now(turns: Sequence[Turn]) -> int:
+def context_now(turns: Sequence[Turn], undone: Collection[str] = frozenset()) -> int:
     """Return the tokens of the context as it stands; 0 before the first answer.
 
     That is the newest prompt a model has counted. Answers that died before their usage arrived are passed over, so
     that a gauge does not fall to zero. Where a summary came since, it is what was estimated to be left after it.
-    Sessions of subagents are their own and not looked at.
+    Sessions of subagents are their own and not looked at. ``undone`` are the ids of summaries' turns that no longer
+    count.
     """
     for turn in reversed(turns):
         summary = next((block for block in turn.blocks if isinstance(block, CompactSummaryBlock)), None)
-        if summary is not None:
+        if summary is not None and turn.id not in undone:
             after = summary.metadata.get("after")
             if type(after) is int and after > 0:
                 return after

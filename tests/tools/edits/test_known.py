@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tools.edits.support import Bench
 from zidane_lab.errors import ToolError
 from zidane_lab.session.persisted import PERSISTED
 from zidane_lab.tools.edit import edit_tool
+from zidane_lab.tools.read_file import read_file_tool
 from zidane_lab.tools.undo_edit import undo_edit_tool
 from zidane_lab.tools.write_file import write_file_tool
 from zidane_lab.turns import TextBlock, ToolResultBlock
@@ -114,3 +116,13 @@ def test_an_empty_file_holds_nothing_to_lose(bench):
     bench.put("a.txt", "")
     overwrite(bench)
     assert bench.get("a.txt") == b"new\n"
+
+
+def test_a_real_read_counts(tmp_path):
+    bench = Bench("none", tmp_path)
+    bench.put("sub/a.txt", "old\r\n")
+    with pytest.raises(ToolError, match="have not read it"):
+        bench.told(write_file_tool, path="sub/a.txt", content="new\n")
+    bench.told(read_file_tool, path="sub/../sub/a.txt")
+    bench.told(write_file_tool, path="sub/a.txt", content="new\n")
+    assert bench.get("sub/a.txt") == b"new\r\n"

@@ -36,8 +36,8 @@ _SMALL: Final = 8 * 1_048_576
 
 COMPRESSED: Final[dict[str, Callable[[BinaryIO], Any]]] = {
     "gzip": lambda handle: gzip.GzipFile(fileobj=handle),
-    "bz2": lambda handle: bz2.BZ2File(handle),
-    "xz": lambda handle: lzma.LZMAFile(handle),
+    "bz2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
 }
 """By the key of :func:`~zidane_lab.tools.filetypes.identify`: opens what is compressed."""
 
@@ -88,7 +88,8 @@ def list_archive(source: Source, key: str, inner: str = "") -> Iterator[str]:
     if not shown:
         yield f"[{show_name(inner) + ' is empty, or not there' if any_entry else 'empty'}]"
     left = f"; {more:,} more are left out, name a folder to see it" if more else ""
-    yield f"[{shown + more:,} entries, {describe_size(size)} unpacked{left}; read one as `{show_name(source.name)}:name`]"
+    how = f"read one as `{show_name(source.name)}:name`"
+    yield f"[{shown + more:,} entries, {describe_size(size)} unpacked{left}; {how}]"
 
 
 def member(source: Source, key: str, inner: str) -> Source | None:

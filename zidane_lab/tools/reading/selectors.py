@@ -77,7 +77,12 @@ def split_selection(text: str) -> tuple[str, Selection]:
 
 def _add(selection: Selection, piece: str) -> Selection | None:
     if piece in _WORDS:
-        return replace(selection, **{piece: True})
+        return replace(
+            selection,
+            raw=selection.raw or piece == "raw",
+            outputs=selection.outputs or piece == "outputs",
+            tagged=selection.tagged or piece == "tagged",
+        )
     if found := _BYTES.fullmatch(piece):
         start, sign, number = int(found[1]), found[2], found[3]
         count = None if number is None else int(number) - (start - 1 if sign == "-" else 0)

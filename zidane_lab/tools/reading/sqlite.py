@@ -35,14 +35,14 @@ _SECONDS: Final = 5.0
 _COUNT_SECONDS: Final = 1.0
 _STEPS: Final = 10_000
 _LIMITS: Final = (
-    ("SQLITE_LIMIT_LENGTH", 16_777_216),
+    ("SQLITE_LIMIT_LENGTH", 67_108_864),
     ("SQLITE_LIMIT_ATTACHED", 0),
     ("SQLITE_LIMIT_SQL_LENGTH", 100_000),
     ("SQLITE_LIMIT_EXPR_DEPTH", 500),
     ("SQLITE_LIMIT_COMPOUND_SELECT", 100),
 )
 _PRAGMAS: Final = frozenset({"table_info", "table_xinfo", "table_list", "index_list", "index_info", "foreign_key_list"})
-_FORBIDDEN: Final = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "zeroblob"})
+_FORBIDDEN: Final = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"})
 _OPTIONS: Final = frozenset({"limit", "offset", "order", "where"})
 
 
@@ -176,10 +176,13 @@ class _Reader:
         """Show one row, found by its primary key, or by ``rowid`` where there is none of one column."""
         keys = [name for name, position in self._columns(table).items() if position]
         column = _quoted(keys[0]) if len(keys) == 1 else "rowid"
-        sql = f"SELECT * FROM {_quoted(table)} WHERE {column} = ? OR CAST({column} AS TEXT) = ? LIMIT 2"  # noqa: S608 - quoted names
-        cursor = self._run(sql, (key, key), most=2)
-        row = cursor.fetchone()
-        if row is None:
+        row = cursor = None
+        for compared in (column, f"CAST({column} AS TEXT)"):  # the second misses no type, the first uses an index
+            sql = f"SELECT * FROM {_quoted(table)} WHERE {compared} = ? LIMIT 1"  # noqa: S608 - quoted names
+            cursor = self._run(sql, (key,), most=1)
+            if (row := cursor.fetchone()) is not None:
+                break
+        if row is None or cursor is None:
             raise ToolError(f"No row of {table} has {column} {key!r}.", hint=f"See its rows: `{self._name}:{table}`.")
         return [f"{name}: {_text(value, _VALUE)}" for (name, *_), value in zip(cursor.description, row, strict=True)]
 
