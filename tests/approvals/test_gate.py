@@ -50,7 +50,8 @@ async def test_risky_code_is_asked_about_with_lines_and_reasons():
     code = "x = 1\ndf.to_csv('out.csv')"
     block, (question,) = await decide("run_python", {"code": code, "intent": "export results"}, answer=True)
     assert block is None
-    assert question == Question("run_python", "export results", code, ("writes a file (line 2: df.to_csv('out.csv'))",))
+    assert (question.tool, question.intent, question.target) == ("run_python", "export results", code)
+    assert question.reasons == ("writes a file (line 2: df.to_csv('out.csv'))",)
     assert question.text == (
         "zidane wants to use run_python: export results\n  - writes a file (line 2: df.to_csv('out.csv'))"
     )
@@ -138,7 +139,7 @@ async def test_mode_plan_looks_and_asks_about_secrets():
 
 
 def test_modes_that_do_not_exist_are_refused():
-    with pytest.raises(ConfigurationError, match=r"not available yet\. Modes: ask, auto, plan"):
+    with pytest.raises(ConfigurationError, match="Running everything unasked is off"):
         Gate(Person(None), mode="bypass")
     with pytest.raises(ConfigurationError, match="no approval mode 'yolo'"):
         Gate(Person(None), mode="yolo")

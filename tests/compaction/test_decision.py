@@ -69,8 +69,17 @@ def test_growth_is_asked_for_only_after_a_compaction():
 
 
 def test_a_window_smaller_than_an_answer_is_still_a_window():
-    assert effective_window(8_000) == 1
-    assert should_auto_compact(enabled=True, window=8_000, threshold=0.85, input_tokens=1) == Fire(1.0, 1)
+    assert [effective_window(window) for window in (1, 8_000, 24_000, 26_000, 200_000)] == [
+        1,
+        1_600,
+        4_800,
+        6_000,
+        180_000,
+    ]
+    few = should_auto_compact(enabled=True, window=8_000, threshold=0.85, input_tokens=1)
+    assert few == Skip("under-threshold")
+    full = should_auto_compact(enabled=True, window=8_000, threshold=0.85, input_tokens=1_600)
+    assert full == Fire(1.0, 1_600)
 
 
 @given(st.integers(1, 2_000_000))

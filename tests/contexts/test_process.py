@@ -53,6 +53,7 @@ class TestLocalProcess(ContextContract):
         await context.aclose()
 
 
+@pytest.mark.slow
 class TestWithPlainSh(ContextContract):
     """The same without bash on the path."""
 
@@ -251,6 +252,34 @@ async def test_a_listener_that_fails(place):
 
 
 @pytest.mark.asyncio
+async def test_a_listener_that_never_returns_does_not_hold_up_a_stop(place):
+    taken, release = asyncio.Event(), asyncio.Event()
+
+    async def hang(stream, data):
+        taken.set()
+        await release.wait()
+
+    running = await place.start(Command("yes"), hang)
+    await taken.wait()
+    async with asyncio.timeout(20):
+        assert (await running.stop()).exit_code is None
+    release.set()
+
+
+@pytest.mark.asyncio
+async def test_no_more_threads(place, monkeypatch):
+    def full(self):
+        raise RuntimeError("can't start new thread")
+
+    before = {entry.pid for entry in owned.owned_processes()}
+    with monkeypatch.context() as patch:
+        patch.setattr("zidane_lab.contexts.local_command.threading.Thread.start", full)
+        with pytest.raises(OSError, match="new thread"):
+            await place.start(Command("sleep 60"), ignore)
+    assert {entry.pid for entry in owned.owned_processes()} == before
+
+
+@pytest.mark.asyncio
 async def test_nothing_comes_after_the_end(place):
     came = []
 
@@ -368,6 +397,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "end",
     [
@@ -386,6 +416,7 @@ def test_nothing_outlives_us(tmp_path, end):
     assert all(is_gone(pid) for pid in pids)
 
 
+@pytest.mark.slow
 def test_a_fork_that_lives_on_does_not_keep_orphans_alive(tmp_path):
     """A forked child holds copies of our pipes; the end must be noticed all the same."""
     script = tmp_path / "script.py"
@@ -396,6 +427,7 @@ def test_a_fork_that_lives_on_does_not_keep_orphans_alive(tmp_path):
     assert all(is_gone(pid) for pid in pids)
 
 
+@pytest.mark.slow
 def test_a_fork_owns_nothing(tmp_path):
     script = tmp_path / "script.py"
     fork = (

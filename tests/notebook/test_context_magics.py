@@ -300,7 +300,6 @@ def test_reports_come_in_every_form_and_without_scripts(book, command):
     assert "1,234" in reply["text/plain"]
 
 
-@pytest.mark.xfail(reason="/context takes the text of a summary for the person's words")
 def test_context_counts_a_summary_as_one(book):
     priced(book, SUMMARY)
     book.kernel.ok("%zidane /compact full")

@@ -59,7 +59,7 @@ def test_the_environment_gives_the_window_of_unknown_models_only():
 
 def test_the_environment_is_the_process_by_default(monkeypatch):
     monkeypatch.setenv("ZIDANE_CONTEXT_WINDOW", "4096")
-    assert model_info("scripted", "x").effective_window == 1
+    assert model_info("scripted", "x").effective_window == 819
 
 
 @pytest.mark.parametrize("text", ["many", "-5", "0", "1e5", "12.5", "٣"])

@@ -152,7 +152,7 @@ class Compactor:
             )
             restored = await self._what_to_restore(compaction, config, target, run_id)
             after = compaction.after + restored.estimated_tokens
-            mark = self._take_in(compaction, restored, after)
+            mark = self._take_in(_because(compaction.turn, reason), restored, after)
         except BaseException as error:
             await self._tell_failure(error, reason, writer, ended)
             raise
@@ -171,6 +171,7 @@ class Compactor:
             restored.files,
             restored.skills,
             restored.variables,
+            restored.missing,
             compaction.summary.spent,
         )
         await emit(told)
@@ -219,13 +220,13 @@ class Compactor:
             )
         )
 
-    def _take_in(self, compaction: Compaction, restored: PostCompactAttachments, after: int) -> Turn:
+    def _take_in(self, summary: Turn, restored: PostCompactAttachments, after: int) -> Turn:
         """Append the summary and what is put back, without a pause between them; return the summary's turn.
 
         When the disk fails at the summary, what belongs behind it is added all the same; the first trouble is raised.
         """
         try:
-            mark = self.kit.session.append(compaction.turn)
+            mark = self.kit.session.append(summary)
         finally:
             self.changed("the conversation was compacted")
             self.kit.continuity.compaction = self.state().compacted(after)
@@ -283,3 +284,9 @@ class Compactor:
         """What is sent is not what was sent: the provider will read it anew, and what it counted no longer holds."""
         self.kit.continuity.cache.declare(why)
         self.kit.continuity.measured = None
+
+
+def _because(summary: Turn, reason: CompactReason) -> Turn:
+    """Return a summary's turn that tells why it was made."""
+    (block,) = (each for each in summary.blocks if isinstance(each, CompactSummaryBlock))
+    return replace(summary, blocks=(replace(block, metadata={**block.metadata, "reason": reason}),))

@@ -77,7 +77,7 @@ class Question:
         """The line that asks, for a front end of text: ``Allow it? [y]es once, …``."""
         if self.choices == ("once", "deny"):
             return "Allow it? [y/N] "
-        words = {"once": "[y]es", "session": "this [s]ession", "always": "[a]lways here", "deny": "[N]o"}
+        words = {"once": "[y]es once", "session": "this [s]ession", "always": "[a]lways here", "deny": "[N]o"}
         asked = ", ".join(words[choice] for choice in self.choices)
         return f"Session or always would allow: {self.remember_text}\nAllow it? {asked}: "
 
@@ -171,7 +171,7 @@ class Grants:
 
     def allow(self, entries: Iterable[str]) -> None:
         """Allow what entries cover; ones that cannot be read are left out."""
-        self.entries += [each for each in entries if parse_entry(each) and each not in self.entries]
+        self.entries[:] = dict.fromkeys([*self.entries, *filter(parse_entry, entries)])
 
     def revoke(self, entry: str) -> bool:
         """Take an entry back; ``False`` if there was none."""

@@ -69,8 +69,11 @@ class Project:
         """Whether a path lies in the project, links followed."""
         if "\0" in path or (not self.is_local and path.startswith("~")):
             return False
-        root = os.path.realpath(self.root) if self.is_local else posixpath.normpath(self.root)
-        return _within(self.resolve(path), root)
+        return _within(self.resolve(path), self._top)
+
+    @property
+    def _top(self) -> str:
+        return os.path.realpath(self.root) if self.is_local else posixpath.normpath(self.root)
 
     def is_own(self, path: str) -> bool:
         """Whether a path is one of the agent's own files."""
@@ -88,8 +91,9 @@ class Project:
                 return f"writes outside the project folder: {path}"
         except (OSError, ValueError):
             return f"writes {path!r}, which cannot be found out about"
-        parts = [part.lower() for part in _parts(resolved)[len(_parts(os.path.realpath(self.root))) :]]
-        if _GUARDED_FOLDERS & set(parts) or any(fnmatch.fnmatchcase(parts[-1], each) for each in _GUARDED_NAMES):
+        parts = [part.lower() for part in _parts(resolved)[len(_parts(self._top)) :]]
+        names = [part for part in parts[-1:] if any(fnmatch.fnmatchcase(part, each) for each in _GUARDED_NAMES)]
+        if names or _GUARDED_FOLDERS & set(parts):
             return f"writes {path}, which other programs obey"
         return None
 

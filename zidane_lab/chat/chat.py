@@ -32,7 +32,7 @@ from zidane_lab.chat.references import resolve
 from zidane_lab.chat.settings import Settings, load_settings
 from zidane_lab.chat.system import SystemRecord, frozen_system
 from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
-from zidane_lab.errors import ConfigurationError
+from zidane_lab.errors import ConfigurationError, ZidaneError
 from zidane_lab.events import CompactEnd, Ids, SessionRepaired, ToolGate
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import Request
@@ -340,9 +340,18 @@ class Chat:
     def _idle_agent(self, hooks: HookBus, executor: Executor | None) -> Agent:
         """Return an agent that is to do something to the conversation between runs."""
         profile = self._profile(AskOptions())
-        target = self._providers.target(self.choose_model().name)
+        target = self._last_target()
         system = frozen_system(self.session, profile, self.place, Path.cwd())
         return self._agent(target, profile.tools(), system, AskOptions(), executor=executor, hooks=hooks)
+
+    def _last_target(self) -> ModelTarget:
+        """Return the model that answered last, which has the conversation already; the one chosen before any answer."""
+        answered = (turn.model for turn in reversed(self.session.turns) if turn.role == "assistant" and turn.model)
+        last = next(answered, None)
+        if last is not None:
+            with contextlib.suppress(ZidaneError):  # a provider of the caller's own, or one without a key now
+                return self._providers.target(last)
+        return self._providers.target(self.choose_model().name)
 
     def _agent(
         self,

@@ -21,8 +21,8 @@ from zidane_lab.providers.registry import create_provider, split_model
 from zidane_lab.session.session import Session
 from zidane_lab.session.usage import read_session_usage, run_usage_aggregates
 from zidane_lab.session.usage_stats import Answer, answers_of, context_now
-from zidane_lab.turns import CompactSummaryBlock, TextBlock, Turn, Usage
-from zidane_lab.wire.cutoff import is_marker
+from zidane_lab.turns import TextBlock, Turn, Usage
+from zidane_lab.wire.cutoff import is_marker, summary_turn_id
 
 __all__ = ["COUNT_SECONDS", "count_request", "parse_days", "session_answers"]
 
@@ -108,9 +108,7 @@ async def _context(context: CommandContext, _arguments: str) -> Reply:
         measured=_measured(chat.session.turns),
         window=window,
         exact=exact,
-        summaries=[
-            turn.id for turn in chat.session.turns if any(isinstance(each, CompactSummaryBlock) for each in turn.blocks)
-        ],
+        summaries=[summary_turn_id(turn.id) for turn in chat.session.turns if is_marker(turn)],
     )
     counted_by = split_model(name)[0] if exact is not None else ""
     return _reply(context_report(breakdown, name, counted_by=counted_by, trouble=trouble))

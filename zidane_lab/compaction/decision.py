@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from zidane_lab.providers.catalog import OUTPUT_RESERVE
+from zidane_lab.providers.catalog import effective_window
 
 __all__ = ["Decision", "Fire", "Skip", "SkipReason", "effective_window", "should_auto_compact"]
 
@@ -42,11 +42,6 @@ class Skip:
 
 
 Decision: TypeAlias = Fire | Skip
-
-
-def effective_window(window: float) -> int:
-    """Return the tokens a prompt may take up: the window less what an answer needs, at least 1."""
-    return max(1, int(window) - OUTPUT_RESERVE)
 
 
 def should_auto_compact(

@@ -27,6 +27,8 @@ CHUNK_BYTES: Final = 65_536
 QUIET_SECONDS: Final = 0.2
 """How long nothing may come after the command's end until output counts as over: something it left running may hold
 the pipe open for ever."""
+STUCK_SECONDS: Final = 2.0
+"""How long a listener that does not return may hold up the end of a command that was stopped."""
 LINGER_SECONDS: Final = 0.05
 """A pipeline's members may need a moment longer than its last one."""
 
@@ -65,7 +67,16 @@ def launch(
     except ValueError as error:  # a NUL byte in the text, the folder or the environment
         raise OSError(errno.EINVAL, str(error)) from error
     owned.own(process.pid, label, session_id=session_id)
-    return LocalCommand(process, on_output, stdin=stdin, timeout=timeout)
+    try:
+        return LocalCommand(process, on_output, stdin=stdin, timeout=timeout)
+    except RuntimeError as error:  # no more threads: nobody would read its output or see its end
+        end_family(process.pid, grace=0)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+        owned.disown(process.pid)
+        raise OSError(errno.EAGAIN, str(error)) from error
 
 
 class LocalCommand:
@@ -172,11 +183,13 @@ class LocalCommand:
 
     async def _settle(self, code: int, seconds: float) -> None:
         """Take the rest of the output, see what was left running, and say that it is over."""
+        patience = time.monotonic() + STUCK_SECONDS
         while not self._eof.is_set():
             before = self._pieces
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._eof.wait(), QUIET_SECONDS)
-            if self._pieces == before and not self._delivering:
+            is_stuck = self._stopped and time.monotonic() > patience
+            if self._pieces == before and (not self._delivering or is_stuck):
                 break
         left = await asyncio.to_thread(members, self._process.pid)
         if left:
@@ -201,13 +214,13 @@ class LocalCommand:
 
     def _read(self, stream: OutputStream, pipe: IO[bytes]) -> None:
         """Read a pipe to its end; once nobody listens, only so that nothing that writes to it is held up."""
-        try:
+        # What goes wrong here (the pipe was closed at the command's end) ends the stream, as its end would.
+        with contextlib.suppress(OSError, ValueError):
             while data := os.read(pipe.fileno(), CHUNK_BYTES):
                 if not self._deaf:
                     self._hand_over(stream, data)
-        finally:
-            pipe.close()
-            self._soon(self._closed)
+        pipe.close()
+        self._soon(self._closed)
 
     def _hand_over(self, stream: OutputStream, data: bytes) -> None:
         """Give a piece to the loop and wait until it has been taken."""

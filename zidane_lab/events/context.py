@@ -76,6 +76,8 @@ class CompactEnd:
 
     ``status`` is ``"compacted"``, ``"aborted"`` or ``"failed"`` (``error`` says why). ``summary_turn`` is the turn that
     now stands for ``replaced`` others; ``before`` and ``after`` are the context's size in tokens, ``after`` estimated.
+    ``files``, ``skills`` and
+    ``variables`` were put back; ``missing`` are variables the conversation used that are gone.
     """
 
     name: ClassVar[str] = "compact:end"
@@ -91,6 +93,7 @@ class CompactEnd:
     files: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     usage: Usage | None = None
     error: str | None = None
 

@@ -60,6 +60,7 @@ class Divider:
     files: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     cost: float | None = None
     undone: bool = False
 
@@ -96,6 +97,8 @@ class Divider:
         for label, names in (("Files", self.files), ("Skills", self.skills), ("Variables", self.variables)):
             if names:
                 lines.append(f"{label} put back: {', '.join(names)}")
+        if self.missing:
+            lines.append(f"Variables that are gone: {', '.join(self.missing)}")
         if self.model:
             lines.append(f"Summary by {self.model}.")
         lines.append(

@@ -51,6 +51,7 @@ def divider_of(event: CompactEnd) -> Divider:
         files=event.files,
         skills=event.skills,
         variables=event.variables,
+        missing=event.missing,
         cost=event.usage.cost if event.usage is not None else None,
     )
 

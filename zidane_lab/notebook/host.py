@@ -239,6 +239,7 @@ class Host:
             with on_interrupt(lambda: self._drop(future)):
                 reply = await asyncio.wrap_future(future)
         except asyncio.CancelledError:
+            await asyncio.wait({asyncio.wrap_future(future)}, timeout=2.0)  # what it still draws belongs to this cell
             raise RunStopped("The command was stopped.") from None
         if reply.text:
             publisher.show(bundles.command_reply(reply.text, reply.html))

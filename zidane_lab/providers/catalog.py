@@ -20,13 +20,24 @@ from zidane_lab.turns import Usage
 if TYPE_CHECKING:
     from genai_prices import types as prices
 
-__all__ = ["OUTPUT_RESERVE", "WINDOW_VARIABLE", "ModelInfo", "claude_version", "cost_of", "model_info"]
+__all__ = [
+    "OUTPUT_RESERVE",
+    "WINDOW_VARIABLE",
+    "ModelInfo",
+    "claude_version",
+    "cost_of",
+    "effective_window",
+    "model_info",
+]
 
 OUTPUT_RESERVE: Final = 20_000
 """Tokens of a window kept free for the answer."""
 
 WINDOW_VARIABLE: Final = "ZIDANE_CONTEXT_WINDOW"
 """Environment variable with the window, in tokens, of a model nobody knows (a local one, say)."""
+
+SMALLEST_SHARE: Final = 5
+"""A prompt may take up at least this part (one over it) of a window."""
 
 LARGE_WINDOW: Final = 400_000
 
@@ -63,8 +74,8 @@ class ModelInfo:
 
     @property
     def effective_window(self) -> int | None:
-        """The window less what an answer needs; at least 1."""
-        return None if self.window is None else max(1, self.window - OUTPUT_RESERVE)
+        """What a prompt may take up, see :func:`effective_window`."""
+        return None if self.window is None else effective_window(self.window)
 
     @property
     def default_max_tokens(self) -> int | None:
@@ -77,6 +88,15 @@ class ModelInfo:
             return None
         roomy = self.window is not None and self.window >= LARGE_WINDOW
         return min(self.max_output, 32_000 if roomy else OUTPUT_RESERVE)
+
+
+def effective_window(window: float) -> int:
+    """Return the tokens a prompt may take up: the window less what an answer needs.
+
+    At least a fifth of the window, and 1: in small windows answers are short, and with nothing left to fill them they
+    would always count as full.
+    """
+    return max(1, int(window) - OUTPUT_RESERVE, int(window) // SMALLEST_SHARE)
 
 
 def model_info(

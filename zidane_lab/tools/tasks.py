@@ -91,7 +91,8 @@ def cancel_task_tool(registry: TaskRegistry) -> Tool:
         first = "" if before.status == "running" else "It had ended already. "
         return _answer(first + _described(registry, info), (info,))
 
-    return tool(tier="execute")(cancel_task)
+    # It can end only what the agent has started itself, with leave.
+    return tool(tier="read")(cancel_task)
 
 
 def read_task_output_tool(registry: TaskRegistry) -> Tool:

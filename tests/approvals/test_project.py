@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from zidane_lab.approvals.project import Project, checkout_root, main_checkout, project_root
+
+
+@pytest.fixture
+def project(tmp_path):
+    root = tmp_path / "work"
+    (root / "src").mkdir(parents=True)
+    (root / "out").symlink_to(tmp_path)
+    return Project(str(root), str(root / "src"), own=(str(tmp_path / "config"),))
+
+
+@pytest.mark.parametrize("path", ["a.py", "../a.py", "new/b/c.py", ".", "..", "./x", "a b"])
+def test_what_lies_in_the_project(project, path):
+    assert project.contains(path)
+    assert project.objection(path) is None
+
+
+@pytest.mark.parametrize("path", ["/etc/x", "../../x", "../out/x", "~/x", "/", "../../work2/x", "a\0b"])
+def test_what_does_not(project, path):
+    assert not project.contains(path)
+    assert project.objection(path) is not None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../.git/config",
+        "../.GIT/hooks/x",
+        "../.zidane/s",
+        "a/.vscode/tasks.json",
+        ".bashrc",
+        "x.pth",
+        "sitecustomize.py",
+    ]
+    + [".envrc", "../../config/settings.json"],
+)
+def test_what_other_programs_or_the_agent_obey_is_objected_to(project, path):
+    assert project.objection(path) is not None
+
+
+def test_in_a_place_elsewhere_paths_are_only_words():
+    project = Project("/work", "/work/src", is_local=False)
+    assert project.contains("../a")
+    assert not project.contains("../../a")
+    assert not project.contains("~/a")
+    assert not project.contains("/workshop/a")
+    assert project.objection("a") is None
+    assert "obey" in project.objection("../.git/config")
+    assert "outside" in project.objection("/etc/x")
+
+
+def test_the_project_of_a_worktree_is_its_main_checkout(tmp_path):
+    main, tree = tmp_path / "main", tmp_path / "tree"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(main)]
+    main.mkdir()
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", str(tree)], check=True, capture_output=True)
+    (tree / "src").mkdir()
+    assert checkout_root(tree / "src") == tree
+    assert main_checkout(tree) == main
+    assert project_root(tree / "src") == main
+    assert project_root(main) == main
+    assert main_checkout(main) is None
+
+
+@pytest.mark.parametrize("text", ["", "gitdir: /nowhere", "gitdir:", "x" * 10_000, "gitdir: ../other"])
+def test_a_git_file_that_makes_no_sense_is_a_project_of_its_own(tmp_path, text):
+    (tmp_path / ".git").write_text(text)
+    (tmp_path / "src").mkdir()
+    assert project_root(tmp_path / "src") == tmp_path
+
+
+def test_a_repository_of_the_whole_home_folder_is_no_project(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "work").mkdir()
+    assert project_root(tmp_path / "work") == tmp_path / "work"
