@@ -91,7 +91,7 @@ def left_out() -> str:
     from zidane_lab.turns import ToolCallBlock, ToolResultBlock
 
     call = ToolCallBlock("toolu_07", "run_python", {})
-    old = PastResult(call, ToolResultBlock("toolu_07"), 0, datetime(2026, 1, 31, tzinfo=UTC), 6_200, 0, True, True)
+    old = PastResult(call, ToolResultBlock("toolu_07"), 0, datetime(2026, 1, 31, tzinfo=UTC), 6_200, 0, 0, True, True)
     return listed(USELESS_NOTICE, FAILED_NOTICE, SUPERSEDED_NOTICE, placeholder(old))
 
 

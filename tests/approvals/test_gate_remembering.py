@@ -108,8 +108,20 @@ async def test_always_is_not_offered_where_nothing_keeps_it(tmp_path):
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     "command",
-    ["sudo make", "bash -c make", "make 'x", "env make", "make | xargs ls", "rm -rf /", "git push --force", "cat .env"]
-    + ["make > /etc/passwd", "make > .git/config", "rm $x", "echo x > home/zidane/safelist.json"],
+    [
+        "sudo make",
+        "bash -c make",
+        "make 'x",
+        "env make",
+        "make | xargs ls",
+        "rm -rf /",
+        "git push --force",
+        "cat .env",
+        "make > /etc/passwd",
+        "make > .git/config",
+        "rm $x",
+        "echo x > home/zidane/safelist.json",
+    ],
 )
 async def test_what_is_not_told_or_is_critical_is_asked_about_each_time(tmp_path, command):
     site = Site(tmp_path, Answer("always"))

@@ -37,8 +37,9 @@ def test_what_does_not(project, path):
         ".bashrc",
         "x.pth",
         "sitecustomize.py",
-    ]
-    + [".envrc", "../../config/settings.json"],
+        ".envrc",
+        "../../config/settings.json",
+    ],
 )
 def test_what_other_programs_or_the_agent_obey_is_objected_to(project, path):
     assert project.objection(path) is not None

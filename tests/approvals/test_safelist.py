@@ -53,8 +53,13 @@ def test_the_shapes_that_exist_are_read(text, entry):
         "*:*",
         "shell:git:**x",
         "ü:x:*",
-    ]
-    + ["fetch_url:", "fetch_url:a/b", "fetch_url:*", "shell:git:status", "re:/x/", "fetch_url:a@b"],
+        "fetch_url:",
+        "fetch_url:a/b",
+        "fetch_url:*",
+        "shell:git:status",
+        "re:/x/",
+        "fetch_url:a@b",
+    ],
 )
 def test_other_shapes_are_ignored(text):
     assert parse_entry(text) is None

@@ -42,7 +42,8 @@ def test_the_corpus_is_as_large_as_it_claims_and_has_nothing_twice():
 def test_every_risky_command_has_reasons_with_words_and_a_line_of_it():
     for command in RISKY:
         for reason in classify_shell(command).reasons:
-            assert reason.code and reason.why
+            assert reason.code
+            assert reason.why
             assert 1 <= reason.line <= max(1, len(command.splitlines()))
 
 
@@ -121,8 +122,22 @@ def test_what_is_written_is_told_or_said_to_be_unknown(command, targets, bounded
 
 @pytest.mark.parametrize(
     "command",
-    ["rm -rf /", "rm -fr ~", "rm -r *", "rm -rf ..", "rm --recursive /usr", 'rm -rf "$HOME"/*', "dd if=a of=b"]
-    + ["git reset --hard", "git push --force", "git clean -fd", "mkfs.ext4 x", "shutdown", "cat .env", "cat /dev/sda"],
+    [
+        "rm -rf /",
+        "rm -fr ~",
+        "rm -r *",
+        "rm -rf ..",
+        "rm --recursive /usr",
+        'rm -rf "$HOME"/*',
+        "dd if=a of=b",
+        "git reset --hard",
+        "git push --force",
+        "git clean -fd",
+        "mkfs.ext4 x",
+        "shutdown",
+        "cat .env",
+        "cat /dev/sda",
+    ],
 )
 def test_what_nothing_remembered_may_cover_is_critical(command):
     assert classify_shell(command).critical
@@ -147,8 +162,13 @@ def test_ordinary_risks_are_not_critical(command):
         "$x",
         "ls '",
         "sh x",
-    ]
-    + ["find . -exec ls {} +", "awk 'BEGIN{system(\"ls\")}'", "PATH=. ls", "ls() { ls; }", "git -c a=b log", ". x"],
+        "find . -exec ls {} +",
+        "awk 'BEGIN{system(\"ls\")}'",
+        "PATH=. ls",
+        "ls() { ls; }",
+        "git -c a=b log",
+        ". x",
+    ],
 )
 def test_what_runs_what_is_not_told_is_opaque(command):
     assert classify_shell(command).is_opaque
@@ -229,15 +249,18 @@ def test_any_text_gets_a_verdict(command):
 @pytest.mark.parametrize(
     "command",
     [
-        "(" * 5_000,
-        "$(" * 3_000 + ")" * 3_000,
-        "a;" * 9_000,
-        "'" * 9_999,
-        "\ud800",
+        "(" * 5000,
+        "$(" * 3000 + ")" * 3000,
+        "a;" * 9000,
+        "'" * 9999,
+        "�",
         "x" * (MAX_COMMAND + 1),
         "time " * 99 + "ls",
-    ]
-    + ["{" * 500, "`" * 999, "<<A " * 500, "if " * 500],
+        "{" * 500,
+        "`" * 999,
+        "<<A " * 500,
+        "if " * 500,
+    ],
 )
 def test_commands_made_to_upset_the_judge_end_in_a_question(command):
     assert classify_shell(command).risk == "ask"

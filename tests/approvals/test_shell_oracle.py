@@ -40,10 +40,41 @@ PIECES = [
 PIECES += ["x=", "<<<", "<(", ";;", "! ", "${x:-", "}", "$'", "<<'EOF'\n", "$((", "))", "\\'", '\\"', "$x", "-n", "|&"]
 PIECES += ["<<-E\n\tE\n", ">&2", "\\`", "\\\\", " zap ", " zap;", "\nzap\n", "$(zap)", "`zap`", '"$(zap)"', "<(zap)"]
 PIECES += ["<<X\n$(zap)\nX\n", "<<X\n", "\nX\n", "[[ ", " ]]", "[ ", " ]", "if ", "; then ", "; fi", "case ", " in "]
-KEYWORDS = set(
-    """if then else fi for do done case esac in while until elif select function echo printf cd read set test true false
-    time zap coproc export declare unset let eval exec source""".split()
-)
+KEYWORDS = {
+    "if",
+    "then",
+    "else",
+    "fi",
+    "for",
+    "do",
+    "done",
+    "case",
+    "esac",
+    "in",
+    "while",
+    "until",
+    "elif",
+    "select",
+    "function",
+    "echo",
+    "printf",
+    "cd",
+    "read",
+    "set",
+    "test",
+    "true",
+    "false",
+    "time",
+    "zap",
+    "coproc",
+    "export",
+    "declare",
+    "unset",
+    "let",
+    "eval",
+    "exec",
+    "source",
+}
 
 
 def bent(random_):

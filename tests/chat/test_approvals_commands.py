@@ -1,14 +1,26 @@
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-import zidane_lab.chat.approvals_commands  # noqa: F401 - registers the command
 from zidane_lab.approvals.decisions import Grants
 from zidane_lab.chat.chat import Chat
-from zidane_lab.chat.commands import CommandContext, run_command
+from zidane_lab.chat.commands import COMMANDS, CommandContext, run_command
 from zidane_lab.chat.place import Place
 from zidane_lab.chat.safelist_store import safelist_for
 from zidane_lab.errors import ConfigurationError
+
+
+@pytest.fixture(autouse=True)
+def command():
+    """Register the command for these tests alone, whether or not the others have it."""
+    had = dict(COMMANDS)
+    module = importlib.import_module("zidane_lab.chat.approvals_commands")
+    COMMANDS["approvals"] = module._approvals
+    yield
+    if "approvals" not in had:
+        del COMMANDS["approvals"]
 
 
 @pytest.fixture

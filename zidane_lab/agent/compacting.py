@@ -152,7 +152,7 @@ class Compactor:
             )
             restored = await self._what_to_restore(compaction, config, target, run_id)
             after = compaction.after + restored.estimated_tokens
-            mark = self._take_in(_because(compaction.turn, reason), restored, after)
+            mark = self._take_in(_told(compaction.turn, reason, after, restored.missing), restored, after)
         except BaseException as error:
             await self._tell_failure(error, reason, writer, ended)
             raise
@@ -286,7 +286,8 @@ class Compactor:
         self.kit.continuity.measured = None
 
 
-def _because(summary: Turn, reason: CompactReason) -> Turn:
-    """Return a summary's turn that tells why it was made."""
+def _told(summary: Turn, reason: CompactReason, after: int, missing: tuple[str, ...]) -> Turn:
+    """Return a summary's turn that tells why it was made, and what is left with what was put back."""
     (block,) = (each for each in summary.blocks if isinstance(each, CompactSummaryBlock))
-    return replace(summary, blocks=(replace(block, metadata={**block.metadata, "reason": reason}),))
+    metadata = {**block.metadata, "reason": reason, "after": after, "missing": list(missing)}
+    return replace(summary, blocks=(replace(block, metadata=metadata),))

@@ -124,9 +124,9 @@ def _option(options: Options, word: Word, rest: Iterator[Word]) -> bool:
 
 
 def _value(rest: Iterator[Word]) -> bool:
-    """Whether the next word can only be one option's value."""
+    """Whether the next word can only be one option's value: parsers disagree about one that looks like an option."""
     value = next(rest, None)
-    return value is not None and not value.splits
+    return value is not None and not value.splits and not value.may_be_option
 
 
 # --- programs with rules of their own -------------------------------------------------------------------
@@ -307,10 +307,10 @@ def _interpreter(name: str, head: Head) -> Judged:
 
 
 _LISTINGS: Final[Mapping[str, re.Pattern[str]]] = {
-    "pip": re.compile(r"(?:list|freeze|check)(?: --format=\w+)?|show(?: [\w.\[\]-]+)+|--version|-V"),
-    "conda": re.compile(r"list|info|env list|--version|list [\w.-]+"),
+    "pip": re.compile(r"(?:list|freeze|check)(?: --format=\w+)?|show(?: (?!-)[\w.\[\]-]+)+|--version|-V"),
+    "conda": re.compile(r"list|info|env list|--version|list (?!-)[\w.-]+"),
     "npm": re.compile(r"(?:ls|list)(?: --depth=\d+)?|--version|-v"),
-    "uv": re.compile(r"pip (?:list|freeze|show(?: [\w.-]+)+)|--version"),
+    "uv": re.compile(r"pip (?:list|freeze|show(?: (?!-)[\w.-]+)+)|--version"),
     "node": re.compile(r"--version|-v"),
     "cargo": re.compile(r"--version|-V"),
     "docker": re.compile(r"--version"),

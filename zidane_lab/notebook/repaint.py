@@ -20,7 +20,6 @@ from zidane_lab.turns import CompactSummaryBlock, TextBlock, ThinkingBlock, Tool
 from zidane_lab.wire.build import NO_STATE
 from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, SUPERSEDED
 from zidane_lab.wire.state import WireState
-from zidane_lab.wire.tokens import estimate_block
 
 __all__ = ["repaint"]
 
@@ -96,14 +95,13 @@ def _divider(
 ) -> Divider:
     """Return the divider as it was drawn when the summary was made."""
     names: dict[str, list[str]] = {"file": [], "skill": [], "variable": []}
-    after = _count(block.metadata.get("after"))
     for call in put_back:
         result, kind = results.get(call.id), _PUT_BACK.match(call.id)
-        after += estimate_block(result) if result is not None else 0
         if kind is not None and result is not None and not result.is_error:  # an error names what is gone
             names[kind["kind"]].append(str(call.input.get("path" if kind["kind"] == "file" else "name", "")))
     # It names what an earlier summary stood for along with that summary; only the latter was sent.
     taken_in = {name for each in block.replaces if each in summaries for name in summaries[each].replaces}
+    missing = block.metadata.get("missing")
     # Who asks between runs is a person: such a summary belongs to no run.
     reason = block.metadata.get("reason") or ("auto" if turn.run_id else "manual")
     return Divider(
@@ -111,12 +109,13 @@ def _divider(
         summary=block.text,
         replaced=len(set(block.replaces) - taken_in),
         before=_count(block.metadata.get("before")),
-        after=after,
+        after=_count(block.metadata.get("after")),
         reason=str(reason),
         model=str(block.metadata.get("model") or turn.model or ""),
         files=tuple(names["file"]),
         skills=tuple(names["skill"]),
         variables=tuple(names["variable"]),
+        missing=tuple(map(str, missing)) if isinstance(missing, list) else (),
         cost=turn.usage.cost if turn.usage is not None else None,
     )
 

@@ -63,7 +63,9 @@ def unpacked(source: Source, key: str) -> Source:
     name = next((source.name[: -len(each)] for each in ending if source.name.lower().endswith(each)), source.name)
 
     def opened() -> BinaryIO:
-        return cast("BinaryIO", io.BufferedReader(_Bounded(COMPRESSED[key](source.open()), source.name)))
+        handle = source.open()
+        bounded = _Bounded(COMPRESSED[key](handle), source.name, handle)
+        return cast("BinaryIO", io.BufferedReader(bounded))
 
     return Source(name, None, opened)
 
@@ -201,8 +203,8 @@ def _tar_entries(handle: BinaryIO, key: str, name: str) -> Iterator[_Entry]:
 class _Bounded(io.RawIOBase):
     """What is compressed, as it unpacks, up to a limit."""
 
-    def __init__(self, inside: Any, name: str) -> None:
-        self._inside, self._name, self._left = inside, name, MOST_UNPACKED
+    def __init__(self, inside: Any, name: str, below: BinaryIO | None = None) -> None:
+        self._inside, self._name, self._below, self._left = inside, name, below, MOST_UNPACKED
 
     def readable(self) -> bool:
         return True
@@ -218,7 +220,10 @@ class _Bounded(io.RawIOBase):
         return self._take(size)
 
     def _take(self, size: int) -> bytes:
-        data: bytes = self._inside.read(size)
+        try:
+            data: bytes = self._inside.read(size)
+        except (EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+            raise OSError(f"it is broken: {error}") from error
         self._left -= len(data)
         if self._left < 0:
             raise ToolError(
@@ -228,4 +233,6 @@ class _Bounded(io.RawIOBase):
 
     def close(self) -> None:
         self._inside.close()
+        if self._below is not None:
+            self._below.close()
         super().close()

@@ -42,7 +42,8 @@ def _cell_text(index: int, cell: dict[str, Any], *, outputs: bool) -> str:
     text = f"# %% [{cell.get('cell_type', 'raw')}] id={name}\n{source}\n"
     if outputs and cell.get("outputs"):
         shown = _shortened("\n".join(_output_text(each).rstrip() for each in cell["outputs"]))
-        text += f"# %% [outputs] id={name}\n{_HEADING.sub(r'\1%', shown)}\n" if shown else ""
+        escaped = _HEADING.sub(r"\1%", shown)
+        text += f"# %% [outputs] id={name}\n{escaped}\n" if shown else ""
     return text
 
 

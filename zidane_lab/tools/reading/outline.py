@@ -41,7 +41,7 @@ def outline(source: str) -> tuple[str, int] | None:
         if first < at:
             continue
         out += lines[at - 1 : first - 1]
-        text = lines[first - 1]
+        text = lines[first - 1] if lines[first - 1].strip() else lines[first - 2]
         indent = text[: len(text) - len(text.lstrip())]
         out.append(f"{indent}… [lines {first}–{last}]")
         count += last - first + 1

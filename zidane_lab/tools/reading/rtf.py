@@ -10,11 +10,13 @@ __all__ = ["rtf_text"]
 _TOKEN: Final = re.compile(
     r"\\([a-z]{1,32})(-?\d{1,10})?[ ]?|\\'([0-9a-fA-F]{2})|\\([^a-z])|([{}])|[\r\n]+|([^\\{}\r\n]+)", re.ASCII
 )
+"""A control word with its number, a byte, a symbol, a brace, a line end (which says nothing), or text."""
 _SKIPPED: Final = frozenset(
     {"colortbl", "datastore", "fldinst", "fonttbl", "footer", "generator", "header", "info", "listoverridetable"}
     | {"listtable", "object", "pict", "pntext", "rsidtbl", "stylesheet", "themedata", "xmlnstbl"}
 )
 """Groups that hold no text of the document."""
+_STATE: Final = _SKIPPED | {"ansicpg", "uc"}
 _CHARS: Final = {
     "par": "\n",
     "line": "\n",
@@ -36,36 +38,58 @@ _SYMBOLS: Final = {"~": "\u00a0", "_": "\u2011", "\\": "\\", "{": "{", "}": "}",
 
 def rtf_text(data: str) -> str:
     """Return the text of a document (its source as Latin-1)."""
-    out: list[str] = []
-    stack: list[tuple[bool, int]] = []
-    skipping, fallback, left, codec = False, 1, 0, "cp1252"
+    reader = _Reader()
     for match in _TOKEN.finditer(data):
         word, number, hexadecimal, symbol, brace, text = match.groups()
-        if brace == "{":
-            stack.append((skipping, fallback))
-        elif brace == "}":
-            skipping, fallback = stack.pop() if stack else (False, 1)
-        elif symbol == "*" or word in _SKIPPED:
-            skipping = True
-        elif word == "ansicpg" and number:
-            codec = _codec(f"cp{number}")
-        elif word == "uc":
-            fallback = int(number or 1)
-        elif skipping:
-            continue
-        elif word == "u" and number:
-            out.append(chr(int(number) % 0x10000))
-            left = fallback
-        elif left and (hexadecimal or text):
-            taken = 1 if hexadecimal else min(left, len(text))
-            left -= taken
-            out.append("" if hexadecimal else text[taken:])
-        elif hexadecimal:
-            out.append(bytes.fromhex(hexadecimal).decode(codec, "replace"))
-        else:
-            out.append(_CHARS.get(word, "") if word else _SYMBOLS.get(symbol, "") if symbol else text or "")
+        if brace or symbol == "*" or word in _STATE:
+            reader.state(brace or symbol or word, number)
+        elif not reader.skipping:
+            reader.content(word, number, hexadecimal, symbol, text)
     # Characters outside the first plane come as two halves.
-    return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return "".join(reader.out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class _Reader:
+    """The state of a reader: which group it is in, and how bytes are characters."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.skipping = False
+        self._stack: list[tuple[bool, int]] = []
+        self._fallback, self._left, self._codec = 1, 0, "cp1252"
+
+    def state(self, what: str, number: str | None) -> None:
+        """Enter or leave a group, or change how it is read."""
+        if what == "{":
+            self._stack.append((self.skipping, self._fallback))
+        elif what == "}":
+            self.skipping, self._fallback = self._stack.pop() if self._stack else (False, 1)
+        elif what == "ansicpg":
+            self._codec = _codec(f"cp{number}")
+        elif what == "uc":
+            self._fallback = int(number or 1)
+        else:
+            self.skipping = True
+
+    def content(
+        self, word: str | None, number: str | None, hexadecimal: str | None, symbol: str | None, text: str | None
+    ) -> None:
+        """Take what is written; after a character by number comes a stand-in for readers that do not know it."""
+        if word == "u" and number:
+            self.out.append(chr(int(number) % 0x10000))
+            self._left = self._fallback
+        elif self._left and hexadecimal:
+            self._left -= 1
+        elif hexadecimal:
+            self.out.append(bytes.fromhex(hexadecimal).decode(self._codec, "replace"))
+        elif word:
+            self.out.append(_CHARS.get(word, ""))
+        elif symbol:
+            self.out.append(_SYMBOLS.get(symbol, ""))
+        elif text:
+            taken = min(self._left, len(text))
+            self._left -= taken
+            self.out.append(text[taken:])
 
 
 def _codec(name: str) -> str:

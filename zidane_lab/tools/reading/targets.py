@@ -31,8 +31,6 @@ _SUFFIX_SECONDS: Final = 5.0
 _NAMED: Final = 5
 _PLAIN: Final = str.maketrans("\u2018\u2019\u201c\u201d\u202f\u00a0\u2009", "''\"\"   ")
 """Typographic quotes and spaces, as systems put them into names of screenshots, and what a model writes."""
-    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'} | dict.fromkeys("\u202f\u00a0\u2009", " ")
-)
 
 
 @dataclass(frozen=True, slots=True)

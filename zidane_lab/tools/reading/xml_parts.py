@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.paths import describe_size
@@ -61,24 +61,25 @@ class Package:
             raise ToolError(f"{part} in {self.name} would unpack to far too much.", hint="Leave this file.")
         return info
 
-    def xml(self, part: str) -> ElementTree.Element:
+    def xml(self, part: str) -> ET.Element:
         """Return a part as a tree; entities of its own are refused."""
         data = self.read(part)
         if b"<!DOCTYPE" in data[:4096] or b"<!ENTITY" in data[:4096]:
             raise ToolError(f"{part} in {self.name} defines entities.", hint="Leave this file.")
-        return ElementTree.fromstring(data)  # noqa: S314 - no entities, bounded
+        return ET.fromstring(data)  # noqa: S314 - no entities, bounded
 
-    def rows(self, part: str) -> Iterator[ElementTree.Element]:
+    def rows(self, part: str) -> Iterator[ET.Element]:
         """Yield the ``row`` elements of a part, one after another, without keeping them."""
         with self._archive.open(self.info(part)) as handle:
-            root: ElementTree.Element | None = None
-            for event, element in ElementTree.iterparse(handle, events=("start", "end")):  # noqa: S314 - bounded
-                if root is None:
-                    root = element
-                if event == "end" and local(element) == "row":
+            parents: list[ET.Element] = []
+            for event, element in ET.iterparse(handle, events=("start", "end")):  # noqa: S314 - bounded
+                if event == "start":
+                    parents.append(element)
+                    continue
+                parents.pop()
+                if local(element) == "row":
                     yield element
-                    element.clear()
-                    root.clear()
+                    parents[-1].clear()
 
     def related(self, part: str) -> dict[str, str]:
         """Return the parts that a part refers to, by the id it uses."""
@@ -92,7 +93,7 @@ class Package:
             if each.get("TargetMode") != "External"
         }
 
-    def listed(self, part: str, tag: str) -> Iterator[tuple[ElementTree.Element, str]]:
+    def listed(self, part: str, tag: str) -> Iterator[tuple[ET.Element, str]]:
         """Yield the elements of a part that stand for other parts, with those parts, in order."""
         related = self.related(part)
         for element in self.xml(part).iter():
@@ -106,14 +107,14 @@ def opened_package(source: Source) -> Iterator[Package]:
     try:
         with source.open() as handle, zipfile.ZipFile(handle) as archive:
             yield Package(archive, source.name)
-    except (zipfile.BadZipFile, ElementTree.ParseError, EOFError, OSError, ValueError, KeyError) as error:
+    except (zipfile.BadZipFile, ET.ParseError, EOFError, OSError, ValueError, KeyError) as error:
         said = " ".join(str(error).split())[:200]
         raise ToolError(f"{source.name} is broken, or no document: {said}.", hint="Choose another file.") from error
     except (NotImplementedError, RuntimeError) as error:  # encrypted, or packed in a way unknown here
         raise ToolError(f"{source.name} cannot be unpacked: {error}.", hint="Choose another file.") from error
 
 
-def local(element: ElementTree.Element) -> str:
+def local(element: ET.Element) -> str:
     """Return the name of an element without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
