@@ -127,7 +127,9 @@ def test_bytes_by_range_cover_the_file_exactly(tmp_path):
             break
         path = found[1]
     assert got == text
-    assert read(tmp_path, "a.json:b2+4") == "éé\n[bytes 2–5 of 120,006; go on with `" + str(tmp_path / "a.json") + ":b6`]"
+    assert (
+        read(tmp_path, "a.json:b2+4") == "éé\n[bytes 2–5 of 120,006; go on with `" + str(tmp_path / "a.json") + ":b6`]"
+    )
     assert read(tmp_path, "a.json:b999999").startswith("[there are no bytes")
     (tmp_path / "x.bin").write_bytes(bytes(range(40)))
     assert read(tmp_path, "x.bin:b0+20").splitlines()[1].startswith("00000010  10 11 12 13 ")
@@ -465,7 +467,7 @@ def test_tags_go_before_lines_and_the_text_is_remembered(tmp_path):
 
 def test_a_long_module_is_an_outline_first_and_its_parts_are_reachable(tmp_path):
     body = "".join(f"    x{n} = {n}\n" for n in range(200))
-    code = f"import os\n\n\ndef one():\n{body}\n\nclass Two:\n    def three(self):\n        \"\"\"Say.\n\n        More.\n        \"\"\"\n{body.replace('    x', '        x')}"
+    code = f'import os\n\n\ndef one():\n{body}\n\nclass Two:\n    def three(self):\n        """Say.\n\n        More.\n        """\n{body.replace("    x", "        x")}'
     (tmp_path / "a.py").write_text(code)
     page = read(tmp_path, "a.py")
     assert "def one():\n    … [lines 5–204]\n" in page

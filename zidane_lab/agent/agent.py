@@ -28,6 +28,7 @@ from zidane_lab.agent.loop import Run, outcome
 from zidane_lab.agent.partials import PartialTexts, recover
 from zidane_lab.agent.result import RunResult
 from zidane_lab.compaction.scope import KEEP_TURNS, Scope, parse_scope
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import AbortedError, ConfigurationError, SessionError
 from zidane_lab.events import AgentDone, CompactEnd, Ids, SystemTransform
 from zidane_lab.kernel.execution import Executor
@@ -76,6 +77,8 @@ class Agent:
         What an earlier agent of the same conversation hands on; a new one if left out.
     notebook_spent
         What all sessions of the notebook have spent, for limits on the notebook.
+    place
+        Where files and commands live; this machine, from ``cwd``, if left out.
     name, depth
         For events of agents within agents.
 
@@ -102,6 +105,7 @@ class Agent:
         promotion: ModelTarget | None = None,
         continuity: Continuity | None = None,
         notebook_spent: Callable[[], Spent] | None = None,
+        place: ExecutionContext | None = None,
         name: str = "zidane",
         depth: int = 0,
     ) -> None:
@@ -137,7 +141,7 @@ class Agent:
         self.continuity = continuity if continuity is not None else Continuity()
         if self.continuity.measured is None:
             self.continuity.measured = measured_in(self.session.turns, self.session.wire_state)
-        self.notebook_spent = notebook_spent
+        self.notebook_spent, self.place = notebook_spent, place
         self.ledger: BudgetLedger | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Future[Any] | None = None
@@ -399,4 +403,5 @@ class Agent:
             self.promotion,
             self.system_boundary,
             self.tool_state,
+            self.place,
         )

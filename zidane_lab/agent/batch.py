@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import AbortedError, ToolInputError, ZidaneError
 from zidane_lab.events import Ids, ToolAfter, ToolBefore, ToolErrored, ToolGate, ToolProgress, ToolTransform
 from zidane_lab.kernel.execution import Executor
@@ -53,6 +54,7 @@ class Batch:
     superseded: Callable[[], bool] = lambda: False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     tool_state: ToolStateController | None = None
+    place: ExecutionContext | None = None
     abort_requested: bool = False
     _running: dict[str, asyncio.Task[ToolResultBlock]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
@@ -208,7 +210,7 @@ class Batch:
             asyncio.run_coroutine_threadsafe(self.hooks.emit(event), loop)
 
         state = self.tool_state.view(tool.name, ids.call_id or "") if self.tool_state is not None else None
-        context = ToolContext(ids, self.cwd, self.executor, self.outputs, progress, state)
+        context = ToolContext(ids, self.cwd, self.executor, self.outputs, progress, state, self.place)
         try:
             output = await tool.run(context, arguments)
         except AbortedError:

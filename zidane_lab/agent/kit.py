@@ -11,6 +11,7 @@ from zidane_lab.agent.fallback import FallbackState
 from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
 from zidane_lab.compaction.state import CompactionState
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.targets import ModelTarget
 from zidane_lab.session.session import Session
@@ -62,6 +63,8 @@ class Kit:
         Length of the part of the system prompt that is the same from day to day and place to place.
     tool_state
         What tools keep from call to call.
+    place
+        Where files and commands live; this machine, from ``cwd``, if left out.
     """
 
     session: Session
@@ -75,3 +78,4 @@ class Kit:
     promotion: ModelTarget | None = None
     system_boundary: int | None = None
     tool_state: ToolStateController | None = None
+    place: ExecutionContext | None = None

@@ -146,6 +146,7 @@ class Run:
             superseded=lambda: bool(self._inbox.steers),
             waiting=self._ledger.paused,
             tool_state=kit.tool_state,
+            place=kit.place,
         )
         try:
             results = await batch.run(calls)

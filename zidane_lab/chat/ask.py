@@ -22,6 +22,7 @@ from zidane_lab.chat.models import choose_model
 from zidane_lab.chat.profiles import profile_named
 from zidane_lab.chat.settings import load_settings
 from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
+from zidane_lab.chat.toolbox import Toolbox
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.events import ToolGate
 from zidane_lab.providers.base import Provider
@@ -90,7 +91,7 @@ def ask(
     executor = LiveExecutor(embedded_shell({} if namespace is None else namespace))
     session = session if session is not None else Session.memory()
     profile = profile_named("plan" if settings.mode == "plan" else settings.profile)
-    chosen = profile.tools() if tools is None else tuple(replace(tool, tier="read") for tool in tools)
+    chosen = profile.tools(Toolbox()) if tools is None else tuple(replace(tool, tier="read") for tool in tools)
     hooks = HookBus()
     for guard in guards_for(GuardSettings(), session, cwd=Path.cwd()):
         hooks.use(guard)

@@ -20,6 +20,7 @@ from zidane_lab.agent.partials import recover
 from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
 from zidane_lab.agent.stale_notices import StaleNotices
+from zidane_lab.agent.task_notices import TaskNotices
 from zidane_lab.approvals.gate import Ask, Gate
 from zidane_lab.approvals.names import known_names
 from zidane_lab.chat.budget_asking import BudgetAsking
@@ -32,6 +33,8 @@ from zidane_lab.chat.references import resolve
 from zidane_lab.chat.settings import Settings, load_settings
 from zidane_lab.chat.system import SystemRecord, frozen_system
 from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
+from zidane_lab.chat.toolbox import Toolbox
+from zidane_lab.contexts.tasks import TaskRegistry
 from zidane_lab.errors import ConfigurationError, ZidaneError
 from zidane_lab.events import CompactEnd, Ids, SessionRepaired, ToolGate
 from zidane_lab.kernel.execution import Executor
@@ -97,6 +100,7 @@ class Chat:
         self._session: Session | None = None
         self._providers = Providers(self.env)
         self._continuity = Continuity()
+        self._tasks: TaskRegistry | None = None
 
     # --- session ------------------------------------------------------------------------------------
 
@@ -200,6 +204,9 @@ class Chat:
         if self._session is not None:
             self._session.close()
         self._session = None
+        tasks, self._tasks = self._tasks, None
+        if tasks is not None:
+            await tasks.aclose()
         await self._providers.aclose()
 
     def _idle(self, what: str) -> None:
@@ -249,7 +256,7 @@ class Chat:
             self.new()
         profile = self._profile(options)
         target = self._providers.target(self.choose_model(options.model).name)
-        tools = profile.tools()
+        tools = profile.tools(self._toolbox())
         mode = "plan" if profile.name == "plan" else self.settings.mode
         gate = gate_for(ask, mode, tools, self.session, executor)
         hooks = HookBus()
@@ -260,6 +267,7 @@ class Chat:
         hooks.on(ToolGate, gate)
         hooks.use(BudgetAsking(ask, self.session))
         hooks.use(ProgressNudges())
+        hooks.use(TaskNotices(lambda: self._tasks))
         hooks.use(StaleNotices(self.session, Path.cwd()))
         hooks.use(Persistence(self.session, persistence_of(self.settings)))
         system = frozen_system(self.session, profile, self.place, Path.cwd())
@@ -322,7 +330,7 @@ class Chat:
             self._providers.target(self.choose_model().name).model,
             system.text,
             self._continuity.wire.build(self.session.turns, self.session.wire_state),
-            tuple(tool.spec for tool in profile.tools()),
+            tuple(tool.spec for tool in profile.tools(self._toolbox())),
             thinking=self.settings.thinking,
             cache_ttl=self.settings.cache_ttl,
             cache_key=self.session.id,
@@ -333,6 +341,12 @@ class Chat:
         """Return the longest prompt of the model in tokens; ``None`` where it is not known."""
         return window_of(self._providers.target(self.choose_model().name))
 
+    def _toolbox(self) -> Toolbox:
+        """Return what the tools work on. Tasks outlive a conversation: they are the notebook's, until it is closed."""
+        if self._tasks is None:
+            self._tasks = TaskRegistry(lambda: self._session.folder if self._session is not None else None)
+        return Toolbox(self._tasks, lambda: self.place.notebook)
+
     def _profile(self, options: AskOptions) -> Profile:
         self.settings = load_settings(self.env)
         return profile_named("plan" if self.settings.mode == "plan" else options.profile or self.settings.profile)
@@ -342,7 +356,7 @@ class Chat:
         profile = self._profile(AskOptions())
         target = self._last_target()
         system = frozen_system(self.session, profile, self.place, Path.cwd())
-        return self._agent(target, profile.tools(), system, AskOptions(), executor=executor, hooks=hooks)
+        return self._agent(target, profile.tools(self._toolbox()), system, AskOptions(), executor=executor, hooks=hooks)
 
     def _last_target(self) -> ModelTarget:
         """Return the model that answered last, which has the conversation already; the one chosen before any answer."""

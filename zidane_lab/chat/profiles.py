@@ -8,35 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from zidane_lab.chat.prompt import system_prompt
+from zidane_lab.chat.toolbox import Toolbox, build_tools, plan_tools
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.tools.base import Tool
 
-__all__ = ["PROFILES", "Profile", "default_tools", "profile_named", "read_tools"]
-
-
-def read_tools() -> tuple[Tool, ...]:
-    """Return the tools that only look: variables and files."""
-    from zidane_lab.tools.glob import glob_tool
-    from zidane_lab.tools.list_files import list_files_tool
-    from zidane_lab.tools.read_file import read_file_tool
-    from zidane_lab.tools.read_output import read_output_tool
-    from zidane_lab.tools.variables import inspect_variable_tool, list_variables_tool
-
-    return (
-        list_variables_tool(),
-        inspect_variable_tool(),
-        list_files_tool(),
-        glob_tool(),
-        read_file_tool(),
-        read_output_tool(),
-    )
+__all__ = ["PROFILES", "Profile", "default_tools", "profile_named"]
 
 
 def default_tools() -> tuple[Tool, ...]:
-    """Return the tools of the ``build`` profile: run Python, look at variables and files."""
-    from zidane_lab.tools.run_python import RUN_PYTHON
-
-    return (RUN_PYTHON, *read_tools())
+    """Return the tools of the ``build`` profile, without background tasks."""
+    return build_tools(Toolbox())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +26,7 @@ class Profile:
 
     name: str
     summary: str
-    tools: Callable[[], tuple[Tool, ...]]
+    tools: Callable[[Toolbox], tuple[Tool, ...]]
 
     @property
     def system(self) -> str:
@@ -54,8 +35,12 @@ class Profile:
 
 
 PROFILES: Final[Mapping[str, Profile]] = {
-    "build": Profile("build", "explore and work: run code in the kernel, look at variables and files", default_tools),
-    "plan": Profile("plan", "look only: read variables and files, run nothing, end with a plan", read_tools),
+    "build": Profile(
+        "build",
+        "explore and work: run code and commands, look at variables, read and change files",
+        build_tools,
+    ),
+    "plan": Profile("plan", "look only: read variables and files, run nothing, end with a plan", plan_tools),
 }
 
 

@@ -64,9 +64,13 @@ def test_a_row_is_found_by_its_key(folder):
 
 def test_a_query_finds_rows(folder):
     page = read(folder, "a.db?q=SELECT count(*) AS n, '50%' || '&' AS t FROM users WHERE name LIKE 'user 1%'")
-    assert page == "n  | t\n---+----\n12 | 50%&\n[1 rows]"
-    page = read(folder, "a.db?q=WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c LIMIT 2000) SELECT n FROM c", limit=3000)
-    assert "[1000 rows; only the first 1,000 are shown" in page.replace("1,000 rows", "1000 rows")
+    assert page == "n  | t\n---+-----\n12 | 50%&\n[1 rows]\n"
+    page = read(
+        folder,
+        "a.db?q=WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c LIMIT 2000) SELECT n FROM c",
+        limit=3000,
+    )
+    assert "[1,000 rows; only the first 1,000 are shown" in page
 
 
 @pytest.mark.parametrize(

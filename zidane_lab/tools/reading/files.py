@@ -14,7 +14,8 @@ import os
 import posixpath
 import stat
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextvars import ContextVar
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol, TypeVar, cast
 
@@ -45,6 +46,8 @@ _PATIENCE: Final = 120.0
 
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Not blocking: what was a file a moment ago may be a pipe now, and opening a pipe waits for its other end."""
+
+_THREADS: Final = 8
 
 _loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("_loop", default=None)
 
@@ -232,13 +235,21 @@ def threaded(function: Callable[..., T]) -> Callable[..., Awaitable[T]]:
 
     @functools.wraps(function)
     async def waiting(*arguments: Any, **named: Any) -> T:
-        token = _loop.set(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        token = _loop.set(loop)
         try:
-            return await asyncio.to_thread(function, *arguments, **named)
+            call = functools.partial(copy_context().run, function, *arguments, **named)
+            return await loop.run_in_executor(_threads(), call)
         finally:
             _loop.reset(token)
 
     return waiting
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """Return threads of our own: a context may need one of the loop's for each question, while ours wait for it."""
+    return ThreadPoolExecutor(_THREADS, "zidane-read")
 
 
 def modified_at(info: FileInfo) -> float:

@@ -95,7 +95,8 @@ def show(source: Source, view: View, depth: int = 0) -> Result:
         return _text(source, head, asked, view)
     if kind.media_type:
         return Result(_picture(source, kind, head))
-    shown = None if selection.raw else _document(source, kind, asked, sheet)
+    as_it_stands = selection.raw and not selection.lines
+    shown = None if as_it_stands else _document(source, kind, asked, sheet)
     if shown is None:
         raise ToolError(f"{source.name} is {kind.name} ({_measures(source)}).", hint=how_to_load(kind.key, source.name))
     return Result((TextBlock(shown.text),))

@@ -111,9 +111,9 @@ class _Reader:
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
         self._connection, self._name = connection, name
 
-    def _run(self, sql: str, values: Sequence[Any] = (), *, most: int, seconds: float = _SECONDS) -> sqlite3.Cursor:
+    def _run(self, sql: str, values: Sequence[Any] = (), *, most: int, seconds: float | None = None) -> sqlite3.Cursor:
         """Run a statement; the connection stops it when its time is over."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + (_SECONDS if seconds is None else seconds)
         self._connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
         cursor = self._connection.execute(sql, values)
         cursor.arraysize = most
@@ -127,14 +127,21 @@ class _Reader:
     def tables(self) -> list[str]:
         """List the tables with the number of their rows."""
         names = self.names()
-        lines = [f"{name}  {self._count(name) if kind == 'table' else kind}" for name, kind in names[:MOST_TABLES]]
+        end = time.monotonic() + _SECONDS
+        lines = [
+            f"{name}  {self._count(name, end - time.monotonic()) if kind == 'table' else kind}"
+            for name, kind in names[:MOST_TABLES]
+        ]
         more = f"; only the first {MOST_TABLES} are listed" if len(names) > MOST_TABLES else ""
         how = f"`{show_name(self._name)}:table`, `…:table:key`, `…?q=SELECT …`"
         return [*map(show_name, lines), f"[SQLite database, {len(lines):,} tables and views{more}; read {how}]"]
 
-    def _count(self, table: str) -> str:
+    def _count(self, table: str, left: float = _COUNT_SECONDS) -> str:
+        if left <= 0:
+            return "rows not counted"
+        sql = f"SELECT count(*) FROM {_quoted(table)}"  # noqa: S608 - a quoted name
         try:
-            (rows,) = self._run(f"SELECT count(*) FROM {_quoted(table)}", most=1, seconds=_COUNT_SECONDS).fetchone()  # noqa: S608 - a quoted name
+            (rows,) = self._run(sql, most=1, seconds=min(left, _COUNT_SECONDS)).fetchone()
         except sqlite3.Error as error:
             return "more rows than can be counted at once" if "interrupted" in str(error) else f"({error})"
         return f"{rows:,} rows"

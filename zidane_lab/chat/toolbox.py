@@ -1,0 +1,86 @@
+"""The tools of a chat, put together from what they work on: the place of its files, its background tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zidane_lab.contexts.tasks import TaskRegistry
+from zidane_lab.tools.base import Tool
+
+__all__ = ["Toolbox", "build_tools", "plan_tools", "read_tools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """What the tools of one chat work on.
+
+    Parameters
+    ----------
+    tasks
+        Its background tasks; without them commands run in the foreground only.
+    notebook
+        Returns the notebook it belongs to, which commands must not write.
+    """
+
+    tasks: TaskRegistry | None = None
+    notebook: Callable[[], Path | None] = field(default=lambda: None)
+
+
+def read_tools() -> tuple[Tool, ...]:
+    """Return the tools that only look: variables, files, what earlier results held."""
+    from zidane_lab.tools.glob import glob_tool
+    from zidane_lab.tools.grep import grep_tool
+    from zidane_lab.tools.list_files import list_files_tool
+    from zidane_lab.tools.read_file import read_file_tool
+    from zidane_lab.tools.read_output import read_output_tool
+    from zidane_lab.tools.variables import inspect_variable_tool, list_variables_tool
+
+    return (
+        list_variables_tool(),
+        inspect_variable_tool(),
+        list_files_tool(),
+        glob_tool(),
+        grep_tool(),
+        read_file_tool(),
+        read_output_tool(),
+    )
+
+
+def write_tools() -> tuple[Tool, ...]:
+    """Return the tools that change files."""
+    from zidane_lab.tools.edit import edit_tool
+    from zidane_lab.tools.multi_edit import multi_edit_tool
+    from zidane_lab.tools.undo_edit import undo_edit_tool
+    from zidane_lab.tools.write_file import write_file_tool
+
+    return (write_file_tool(), edit_tool(), multi_edit_tool(), undo_edit_tool())
+
+
+def command_tools(box: Toolbox, names: Callable[[], frozenset[str]]) -> tuple[Tool, ...]:
+    """Return the tools that run commands, in the foreground and as tasks."""
+    from zidane_lab.tools.shell import ShellOptions, shell_tool
+    from zidane_lab.tools.tasks import task_tools
+
+    def notebook() -> str | None:
+        path = box.notebook()
+        return None if path is None else str(path)
+
+    shell = shell_tool(ShellOptions(tools=names, notebook=notebook), tasks=box.tasks)
+    return (shell, *(task_tools(box.tasks) if box.tasks is not None else ()))
+
+
+def build_tools(box: Toolbox) -> tuple[Tool, ...]:
+    """Return the tools of the ``build`` profile: run Python and commands, look at and change files."""
+    from zidane_lab.tools.run_python import RUN_PYTHON
+
+    tools: list[Tool] = []
+    tools += (RUN_PYTHON, *read_tools(), *write_tools())
+    tools += command_tools(box, lambda: frozenset(tool.name for tool in tools))
+    return tuple(tools)
+
+
+def plan_tools(_box: Toolbox) -> tuple[Tool, ...]:
+    """Return the tools of the ``plan`` profile: those that only look."""
+    return read_tools()
