@@ -87,7 +87,6 @@ async def test_a_small_window_has_room_for_what_is_put_back(new, tmp_path, windo
     assert all(event.after < 0.85 * usable for event in watched.of("compact:end"))
 
 
-@pytest.mark.xfail(reason="its own limit of 20,000 tokens makes the request too long", strict=True)
 async def test_where_the_answer_counts_too_the_summary_still_comes_from_the_cache(new):
     agent, service, watched = new(100_000, steps([60_000]), counts_answer=True)
     await talk(agent, 2)

@@ -20,11 +20,17 @@ from zidane_lab.turns import CompactSummaryBlock
 pytestmark = pytest.mark.asyncio
 
 
+class Elsewhere(ScriptedProvider):
+    """A provider that the chat does not know."""
+
+    name = "elsewhere"
+
+
 @pytest_asyncio.fixture
 async def chat(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = Chat(Place(None, tmp_path, "told"), env={"ZIDANE_HOME": str(tmp_path / "home"), "ZIDANE_MODEL": "offline"})
-    agent = Agent(ScriptedProvider([f"answer {n} ![x](http://evil)" for n in range(4)]), session=made.session)
+    agent = Agent(Elsewhere([f"answer {n} ![x](http://evil)" for n in range(4)]), session=made.session)
     for n in range(4):
         await agent.run(f"question {n}")
     yield made

@@ -40,7 +40,7 @@ def test_the_environment_beats_the_file_and_both_are_named(env, tmp_path):
     [
         ("{not json", "cannot be read"),
         ("[1, 2]", "not a JSON object"),
-        ('{"mode": "yolo"}', "expected one of ask, auto, plan"),
+        ('{"mode": "yolo"}', "expected one of ask, auto, accept-edits, plan, bypass"),
         ('{"max_turns": 0}', "number above 0"),
         ('{"max_turns": true}', "number above 0"),
         ('{"max_cost": "inf"}', "number above 0"),
@@ -74,10 +74,10 @@ def test_damage_is_reported_and_ignored(env, tmp_path, text, complaint):
 
 
 def test_a_bad_variable_is_reported_under_its_name(env):
-    settings = load_settings({**env, "ZIDANE_MODE": "bypass"})
+    settings = load_settings({**env, "ZIDANE_MODE": "yolo"})
     assert settings.mode == "ask"
     assert load_settings({**env, "ZIDANE_INTERACTION": "nobody"}).interaction == "none"
-    assert settings.problems[0].startswith("ZIDANE_MODE: mode = 'bypass'")
+    assert settings.problems[0].startswith("ZIDANE_MODE: mode = 'yolo'")
 
 
 @pytest.mark.parametrize(

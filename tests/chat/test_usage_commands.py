@@ -25,6 +25,7 @@ from zidane_lab.session.state import RunRecord
 from zidane_lab.session.usage import UsageAssistantDayRow, UsageBuckets, UsageSessionDayRow, UsageUserDayRow
 from zidane_lab.session.usage_stats import Answer
 from zidane_lab.turns import CompactSummaryBlock, TextBlock, Turn, Usage
+from zidane_lab.wire.build import wire_turns
 
 LOOK = ToolSpec("look", "Looks at things.", {"type": "object"})
 
@@ -262,9 +263,8 @@ async def test_context_before_the_first_prompt_is_estimated(chat):
 @pytest.mark.asyncio
 async def test_a_summary_is_known_though_it_is_sent_as_text(chat):
     chat.session.append(Turn("user", (CompactSummaryBlock("so far " * 20),)))
-    wired = tuple(Turn("user", (TextBlock("so far " * 20),), id=turn.id) for turn in chat.session.turns)
-    chat.next_request = lambda: Request("m", "", wired)
-    assert "| summaries | ~35 |" in (await told(chat, "/context")).text
+    chat.next_request = lambda: Request("m", "", wire_turns(chat.session.turns))
+    assert "| summaries | ~65 |" in (await told(chat, "/context")).text
 
 
 @pytest.mark.asyncio

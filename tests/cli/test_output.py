@@ -125,13 +125,16 @@ def question(target="os.remove('x')"):
     return Question("run_python", "tidy up", target, ("uses os.remove (line 1)",))
 
 
-@pytest.mark.parametrize(("typed", "answer"), [(b"y\n", True), (b"YES\n", True), (b"\n", False), (b"sure\n", False)])
+@pytest.mark.parametrize(
+    ("typed", "answer"), [(b"y\n", "once"), (b"YES\n", "once"), (b"\n", "deny"), (b"sure\n", "deny")]
+)
 @pytest.mark.asyncio
 async def test_a_person_at_the_terminal_answers(terminal, typed, answer):
     terminal.attach()
     out = io.StringIO()
     terminal.type(typed)
-    assert await asyncio.wait_for(terminal_ask("auto", Pipe(out))(question("a\x1b[2J\n\nb")), 10) is answer
+    given = await asyncio.wait_for(terminal_ask("auto", Pipe(out))(question("a\x1b[2J\n\nb")), 10)
+    assert given.decision == answer
     assert out.getvalue().splitlines() == [
         "zidane wants to use run_python: tidy up",
         "  - uses os.remove (line 1)",

@@ -45,11 +45,8 @@ __all__ = ["Compactor", "NextRequest", "window_of"]
 NextRequest: TypeAlias = Callable[[], Awaitable[Request]]
 """Builds the request the model would be sent next, whole."""
 
-LEAST_OUTPUT: Final = 2_000
+LEAST_OUTPUT: Final = 4_000
 """Tokens a summary may have at least."""
-
-INSTRUCTION_TOKENS: Final = 2_000
-"""Tokens kept free for the wish for a summary, which comes behind the conversation."""
 
 LEAST_RESTORED: Final = 1_000
 """Tokens that may be put back in any case: the names of variables, a small file."""
@@ -108,7 +105,7 @@ class Compactor:
         before = await self.size(next_request)
         window = self.window(writer)
         if window is not None:  # where the answer counts too, it must fit beside the conversation
-            left = max(LEAST_OUTPUT, window - before - INSTRUCTION_TOKENS)
+            left = max(LEAST_OUTPUT, (window - before) // 2)  # the size is partly an estimate
             config = replace(config, max_output_tokens=min(config.max_output_tokens, left))
         # A run accounts for its own summaries; one a person asked for between runs stands by itself.
         run_id = None if reason == "manual" else self.ids.run_id or None

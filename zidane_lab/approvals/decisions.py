@@ -13,6 +13,8 @@ __all__ = ["Answer", "Ask", "Choice", "Grants", "Question", "as_answer", "first_
 Choice: TypeAlias = Literal["once", "session", "always", "deny"]
 
 _SHOWN_REASONS: Final = 20
+_OWN: Final = frozenset({"budget", "bypass"})
+"""What stands for a tool in questions about the run itself; their intent completes *wants to*."""
 
 
 def _choices() -> tuple[Choice, ...]:
@@ -59,7 +61,8 @@ class Question:
 
         The words come from a model: control characters, which could hide or repaint lines, are written out.
         """
-        lines = [f"zidane wants to use {self.tool}" + (f": {self.intent}" if self.intent else "")]
+        asked = f"wants to {self.intent}" if self.tool in _OWN else f"wants to use {self.tool}"
+        lines = [f"zidane {asked}" + (f": {self.intent}" if self.intent and self.tool not in _OWN else "")]
         lines += (f"  - {reason}" for reason in self.reasons[:_SHOWN_REASONS])
         if len(self.reasons) > _SHOWN_REASONS:
             lines.append(f"  - and for {len(self.reasons) - _SHOWN_REASONS} more reasons")

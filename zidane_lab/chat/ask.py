@@ -17,7 +17,7 @@ from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
 from zidane_lab.approvals.gate import Question
 from zidane_lab.chat.budgets import budgets_in_force
-from zidane_lab.chat.chat import gate_for
+from zidane_lab.chat.gates import gate_for
 from zidane_lab.chat.models import choose_model
 from zidane_lab.chat.profiles import profile_named
 from zidane_lab.chat.settings import load_settings

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from zidane_lab.agent.hooks import HookBus, Uninstall
-from zidane_lab.approvals.gate import Ask, Question
+from zidane_lab.approvals.decisions import Ask, Question, as_answer
 from zidane_lab.chat.amounts import amount_words
 from zidane_lab.chat.budgets import record_limit
 from zidane_lab.events import BudgetKind, BudgetReached, BudgetScope
@@ -64,7 +64,9 @@ class BudgetAsking:
         extend_to = event.limit + step
         if extend_to <= event.spent:  # one costly answer may pass a limit several times over
             extend_to += math.floor((event.spent - event.limit) / step + 1e-9) * step
-        if await self.ask(budget_question(event, extend_to)) is not True:
+        question = budget_question(event, extend_to)
+        answer = as_answer(await self.ask(question), question)
+        if answer is None or answer.decision == "deny":
             return
         event.extend_to = extend_to
         if self.session is not None and event.scope != "run":

@@ -231,6 +231,7 @@ async def _config(context: CommandContext, arguments: str) -> Reply:
 
 
 # These register their commands, after those above.
+import zidane_lab.chat.approvals_commands  # noqa: E402
 import zidane_lab.chat.budget_commands  # noqa: E402
 import zidane_lab.chat.compact_commands  # noqa: E402
 import zidane_lab.chat.output_commands  # noqa: E402

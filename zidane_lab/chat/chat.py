@@ -21,12 +21,11 @@ from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
 from zidane_lab.agent.stale_notices import StaleNotices
 from zidane_lab.agent.task_notices import TaskNotices
-from zidane_lab.approvals.gate import Ask, Gate
-from zidane_lab.approvals.names import known_names
+from zidane_lab.approvals.decisions import Ask, Grants
 from zidane_lab.chat.budget_asking import BudgetAsking
 from zidane_lab.chat.budgets import budgets_in_force, notebook_spent
+from zidane_lab.chat.gates import HunkOutcomes, gate_for
 from zidane_lab.chat.models import ModelChoice, choose_model
-from zidane_lab.chat.ownership import users_names
 from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import Profile, profile_named
 from zidane_lab.chat.references import resolve
@@ -46,25 +45,7 @@ from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 from zidane_lab.turns import Block, TextBlock
 
-__all__ = ["AskOptions", "Chat", "gate_for"]
-
-
-def gate_for(ask: Ask, mode: str, tools: Iterable[Tool], session: Session, executor: Executor | None) -> Gate:
-    """Return the gate of one run: what is the user's is settled when the run begins."""
-
-    def meanings() -> Mapping[str, str]:
-        # A kernel elsewhere tells in words what its names stand for; of the one we live in we see the objects.
-        told: Mapping[str, str] | None = getattr(executor, "meanings", None)
-        return told if told is not None else known_names(dict(getattr(executor, "namespace", {})))
-
-    protected = users_names(meanings(), session.turns)
-    return Gate(
-        ask,
-        mode=mode,
-        tiers={tool.name: tool.tier for tool in tools},
-        protected=lambda: protected,
-        known=meanings,
-    )
+__all__ = ["AskOptions", "Chat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +82,7 @@ class Chat:
         self._providers = Providers(self.env)
         self._continuity = Continuity()
         self._tasks: TaskRegistry | None = None
+        self.grants = Grants()
 
     # --- session ------------------------------------------------------------------------------------
 
@@ -128,7 +110,7 @@ class Chat:
         if self._session is not None:
             self._session.close()
         self._session = None
-        self._continuity = Continuity()
+        self._continuity, self.grants = Continuity(), Grants()
 
     def resume(self, prefix: str | None = None) -> Session:
         """Open an earlier conversation of this notebook: by the start of its id, or the newest other one.
@@ -258,13 +240,24 @@ class Chat:
         target = self._providers.target(self.choose_model(options.model).name)
         tools = profile.tools(self._toolbox())
         mode = "plan" if profile.name == "plan" else self.settings.mode
-        gate = gate_for(ask, mode, tools, self.session, executor)
+        gate = gate_for(
+            ask,
+            mode,
+            tools,
+            self.session,
+            executor,
+            grants=self.grants,
+            folder=self.place.folder,
+            env=self.env,
+            allow_bypass=self.settings.allow_bypass,
+        )
         hooks = HookBus()
         for bundle in bundles:  # before the gate: what is asked about is drawn first
             hooks.use(bundle)
         for guard in guards_for(GuardSettings(), self.session, cwd=Path.cwd()):
             hooks.use(guard)
         hooks.on(ToolGate, gate)
+        hooks.use(HunkOutcomes())
         hooks.use(BudgetAsking(ask, self.session))
         hooks.use(ProgressNudges())
         hooks.use(TaskNotices(lambda: self._tasks))

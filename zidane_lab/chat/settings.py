@@ -14,16 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+from zidane_lab.approvals.modes import MODES
 from zidane_lab.chat.amounts import read_amount
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.events import BudgetKind
 from zidane_lab.providers.base import CacheTtl, ThinkingLevel
 from zidane_lab.session.persisted import DEFAULT_THRESHOLD
 
-__all__ = ["DRAWINGS", "INTERACTIONS", "KEYS", "MODES", "Settings", "home", "load_settings", "save_setting", "shown"]
-
-MODES: Final = ("ask", "auto", "plan")
-"""Approval modes that exist so far."""
+__all__ = ["DRAWINGS", "INTERACTIONS", "KEYS", "Settings", "home", "load_settings", "save_setting", "shown"]
 
 INTERACTIONS: Final = ("auto", "stdin", "none")
 """Who may be asked: whoever can answer, standard input only, or nobody."""
@@ -68,6 +66,8 @@ class Settings:
         How much the model may reason before it answers.
     max_retries
         How often a call that failed in passing is made again.
+    allow_bypass
+        Whether the approval mode ``bypass`` may be chosen, which asks nothing; each session confirms it.
     """
 
     model: str | None = None
@@ -90,6 +90,7 @@ class Settings:
     fallbacks: tuple[str, ...] = ()
     thinking: ThinkingLevel = "off"
     max_retries: int = 3
+    allow_bypass: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -133,6 +134,14 @@ def _budget(kind: BudgetKind) -> Callable[[object], float | None]:
         return None if value in _NONE else read_amount(kind, str(value))
 
     return read
+
+
+def _switch(value: object) -> bool:
+    if value in (True, "on", "true", "yes"):
+        return True
+    if value in (False, "off", "false", "no"):
+        return False
+    raise ValueError("expected on or off")
 
 
 def _share(value: object) -> Literal["on", "off"] | float:
@@ -193,6 +202,7 @@ KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "fallbacks": _names,
     "thinking": _one_of(get_args(ThinkingLevel)),
     "max_retries": _count,
+    "allow_bypass": _switch,
 }
 """Every setting and the function that reads (and checks) its value."""
 

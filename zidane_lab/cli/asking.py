@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 
-from zidane_lab.approvals.gate import Ask, Question
+from zidane_lab.approvals.decisions import Answer, Ask, Question, read_answer
 from zidane_lab.cli.output import Pipe
 
 __all__ = ["terminal_ask"]
@@ -25,14 +25,15 @@ def terminal_ask(interaction: str, to: Pipe) -> Ask:
         Where the question is written. Standard output is the report's.
     """
 
-    async def nobody(_question: Question) -> bool | None:
+    async def nobody(_question: Question) -> Answer | None:
         return None
 
-    async def ask(question: Question) -> bool | None:
+    async def ask(question: Question) -> Answer | None:
         # All of it, however long: nobody should allow what they were not shown.
-        to.text(f"{question.text}\n{textwrap.indent(question.target, '    ', lambda _: True)}\nAllow it? [y/N] ")
+        whole = textwrap.indent(question.diff or question.target, "    ", lambda _: True)
+        to.text(f"{question.text}\n{whole}\n{question.prompt}")
         answer = await _line()
-        return answer.strip().lower() in {"y", "yes"} if answer else None
+        return read_answer(answer, question) if answer else None
 
     # Both ends must be a person's: with standard error in a file the question would not be seen.
     there = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from zidane_lab.approvals.gate import Ask, Question
+from zidane_lab.approvals.decisions import Answer, Ask, Question, read_answer
 from zidane_lab.kernel.portal import Portal
 
 __all__ = ["nobody", "stdin_ask"]
@@ -36,16 +36,19 @@ def stdin_ask(portal: Portal, shell: Any, interaction: str, on_interrupt: Callab
     if interaction == "none":
         return nobody
 
-    async def ask(question: Question) -> bool | None:
-        async def read() -> bool | None:
-            return _read(f"{question.text}\nAllow it? [y/N] ", shell, interaction, on_interrupt)
+    async def ask(question: Question) -> Answer | None:
+        async def read() -> str | None:
+            shown = [question.text, *([question.diff] if question.diff else []), question.prompt]
+            return _read("\n".join(shown), shell, interaction, on_interrupt)
 
-        return await portal.call(read)
+        typed = await portal.call(read)
+        return None if typed is None else read_answer(typed, question)
 
     return ask
 
 
-def _read(prompt: str, shell: Any, interaction: str, on_interrupt: Callable[[], None]) -> bool | None:
+def _read(prompt: str, shell: Any, interaction: str, on_interrupt: Callable[[], None]) -> str | None:
+    """Read a line; ``None`` when nobody can answer, and an empty one, which is a no, after an interrupt."""
     in_kernel = hasattr(shell, "kernel")
     if not in_kernel and interaction == "auto" and not (sys.stdin is not None and sys.stdin.isatty()):
         return None
@@ -55,11 +58,11 @@ def _read(prompt: str, shell: Any, interaction: str, on_interrupt: Callable[[], 
         answer = input(prompt)
     except KeyboardInterrupt:
         on_interrupt()
-        return False
+        return ""
     except (EOFError, RuntimeError, OSError):
         # A kernel without a front end raises StdinNotImplementedError, a RuntimeError.
         return None
     finally:
         if main:
             signal.signal(signal.SIGINT, former if former is not None else signal.default_int_handler)
-    return answer.strip().lower() in ("y", "yes")
+    return answer

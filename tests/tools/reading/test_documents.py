@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import sys
 import zipfile
 from pathlib import Path
@@ -93,7 +93,7 @@ def test_a_workbook_is_its_sheets_with_dates_and_results(tmp_path):
     sheet = book.active
     sheet.title = "Data"
     sheet.append(["name", "when", "at", "ok", "n"])
-    sheet.append(["é|x", datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 13, 30), True, 1.5])
+    sheet.append(["é|x", dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 13, 30), True, 1.5])
     sheet["G3"] = "far"
     other = book.create_sheet("Long list")
     for number in range(120):

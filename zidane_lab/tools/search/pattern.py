@@ -86,6 +86,8 @@ def read_pattern(text: str, *, ignore_case: bool = False, literal: bool = False)
     if "\n" in text or "\0" in text:
         raise ToolError("A pattern matches within one line.", hint="Look for one of the lines.")
     repaired = None
+    if not literal and text.startswith("(?i)") and len(text) > 4:
+        text, ignore_case = text[4:], True
     if not literal:
         try:
             return _Reader(text, ignore_case=ignore_case).read()

@@ -48,14 +48,25 @@ _LETTERLIKE: Final = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), 
 _WORD: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "Pc"})
 
 
-def expand(source: str, *, ascii_only: bool) -> str:
-    """Put ranges in place of the classes that depend on Unicode's tables."""
+def expand(source: str, *, ascii_only: bool = False, native: bool = False) -> str:
+    """Put ranges in place of the classes that depend on Unicode's tables.
+
+    Parameters
+    ----------
+    ascii_only
+        The text is ASCII: its part of the tables is enough.
+    native
+        Python's own words are those of the tables, for all characters of the text.
+    """
 
     def ranges(match: re.Match[str]) -> str:
-        if match[1] in "bB":
-            return f"\\{match[1]}" if ascii_only else expand(_EDGES[match[1]].replace(r"\x00", "\0"), ascii_only=False)
-        table = _table(match[1].lower(), match[2] or "", ascii_only)
-        return "".join(_written(low, high) for low, high in (table if match[1].islower() else _others(table)))
+        kind = match[1]
+        if native and kind in "bBwd":
+            return f"\\{kind}"
+        if kind in "bB":
+            return f"\\{kind}" if ascii_only else expand(_EDGES[kind].replace(r"\x00", "\0"))
+        table = _table(kind.lower(), match[2] or "", ascii_only)
+        return "".join(_written(low, high) for low, high in (table if kind.islower() else _others(table)))
 
     return _TABLE.sub(ranges, source)
 
@@ -96,11 +107,20 @@ def _written(low: int, high: int) -> str:
     return f"\\U{low:08x}-\\U{high:08x}"
 
 
+@functools.cache
+def _is_agreed(char: str) -> bool:
+    """Whether Python takes a character for part of a word just where the tables do."""
+    code = ord(char)
+    listed = unicodedata.category(char) in _WORD or any(low <= code <= high for low, high in _LETTERLIKE)
+    return (char.isalnum() or char == "_") == listed and not 0xD800 <= code < 0xE000
+
+
 class Matcher:
     """Finds the lines of a text that match a pattern (as :class:`zidane_lab.tools.search.pattern.Pattern` has it)."""
 
     def __init__(self, python: str, *, ignore_case: bool, needed: str) -> None:
         self._python, self._ignore_case = python, ignore_case
+        self._flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
         self._needed = self._prefilter(needed)
         # Other letters in the pattern may fold to ASCII ones: the rules of ASCII alone would miss that.
         self._plain = re.search(r"\\[uU]|\\x[89a-f]", python.replace(r"\ud800-\udfff", "")) is None
@@ -117,13 +137,22 @@ class Matcher:
 
     @functools.cached_property
     def _for_ascii(self) -> re.Pattern[str]:
-        flags = re.MULTILINE | (re.ASCII if self._plain else 0) | (re.IGNORECASE if self._ignore_case else 0)
+        flags = self._flags | (re.ASCII if self._plain else 0)
         return re.compile(expand(self._python, ascii_only=True), flags)
 
     @functools.cached_property
+    def _native(self) -> re.Pattern[str]:
+        return re.compile(expand(self._python, native=True), self._flags)
+
+    @functools.cached_property
     def _for_all(self) -> re.Pattern[str]:
-        flags = re.MULTILINE | (re.IGNORECASE if self._ignore_case else 0)
-        return re.compile(expand(self._python, ascii_only=False), flags)
+        return re.compile(expand(self._python), self._flags)
+
+    def _regex(self, text: str) -> re.Pattern[str]:
+        """Return the fastest form that is right for all characters of the text."""
+        if text.isascii():
+            return self._for_ascii
+        return self._native if all(map(_is_agreed, set(text))) else self._for_all
 
     def may_match(self, data: bytes) -> bool:
         """Whether these bytes (UTF-8) can hold a match at all; cheap."""
@@ -131,7 +160,7 @@ class Matcher:
 
     def lines(self, text: str) -> Iterator[tuple[int, int, re.Match[str]]]:
         """Yield where each matching line starts and ends (before its LF), and its first match."""
-        regex = self._for_ascii if text.isascii() else self._for_all
+        regex = self._regex(text)
         at, size = 0, len(text)
         while at < size and (match := regex.search(text, at)) is not None:
             start = text.rfind("\n", 0, match.start()) + 1
