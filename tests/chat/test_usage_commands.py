@@ -264,7 +264,7 @@ async def test_context_before_the_first_prompt_is_estimated(chat):
 async def test_a_summary_is_known_though_it_is_sent_as_text(chat):
     chat.session.append(Turn("user", (CompactSummaryBlock("so far " * 20),)))
     chat.next_request = lambda: Request("m", "", wire_turns(chat.session.turns))
-    assert "| summaries | ~65 |" in (await told(chat, "/context")).text
+    assert "| summaries | ~64 |" in (await told(chat, "/context")).text
 
 
 @pytest.mark.asyncio

@@ -16,7 +16,7 @@ from zidane_lab.agent.retry import RetryPolicy
 from zidane_lab.errors import BudgetExceededError, RateLimitError
 from zidane_lab.events import ToolGate
 from zidane_lab.notebook.bundles import MIME
-from zidane_lab.notebook.render import CellRenderer
+from zidane_lab.notebook.render import CellRenderer, card_for
 from zidane_lab.notebook.repaint import repaint
 from zidane_lab.providers.base import Finish, TextDelta, ToolCallEnd, ToolCallStart
 from zidane_lab.providers.scripted import ScriptedProvider, call, say, think
@@ -242,3 +242,21 @@ async def test_200_kb_streamed_through_a_run_cost_at_most_three_times_their_byte
     assert len(text) > 195_000
     assert sent <= 3 * len(text)
     assert "".join(page.text.split("scripted/")[0].split()) == "".join(text.split())
+
+
+async def test_cards_show_what_a_call_does_and_not_what_was_left_out():
+    card = card_for("c", "shell", {"command": "ls -la", "intent": "Look", "cwd": None, "background": True, "env": None})
+    assert (card.intent, card.body) == ("Look", "ls -la\nbackground: true")
+    assert card_for("c", "grep", {"pattern": "x", "glob": None, "literal": False}).body == 'pattern: "x"'
+
+
+async def test_a_change_of_a_file_is_drawn_as_its_diff():
+    async def edit(_context):
+        return ToolOutput((TextBlock("Edited."),), metadata={"edit": {"path": "a", "diff": "--- a\n+++ b\n-x\n+y"}})
+
+    agent, page = drawn([call("edit")], "done", tools=[simple_tool("edit", edit)])
+    await agent.run("go")
+    assert "    -x\n    +y" in page.text
+    again = Page()
+    repaint(agent.session.turns, again)
+    assert "    -x\n    +y" in again.text

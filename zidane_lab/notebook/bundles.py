@@ -68,6 +68,11 @@ _PRE: Final = (
     "background:var(--jp-layout-color2,rgba(128,128,128,.1));color:inherit;border-radius:3px"
 )
 _QUIET: Final = "opacity:.7"
+_SIGNS: Final[Mapping[str, str]] = {
+    "+": "var(--jp-success-color1,#2e7d32)",
+    "-": "var(--jp-error-color1,#c62828)",
+    "@": "var(--jp-info-color1,#1565c0)",
+}
 
 
 def _own(kind: str, **fields: Any) -> dict[str, Any]:
@@ -138,7 +143,7 @@ def tool_card(card: ToolCard) -> Bundle:
     )
     inner = ""
     if card.body:
-        inner += f'<pre style="{_PRE}">{html.escape(card.body)}</pre>'
+        inner += f'<pre style="{_PRE}">{_code_html(card.body)}</pre>'
     if shown:
         more = f"\n[{left:,} more characters in the session]" if left > 0 else ""
         inner += f'<pre style="{_PRE};white-space:pre-wrap">{html.escape(shown + more)}</pre>'
@@ -154,6 +159,16 @@ def tool_card(card: ToolCard) -> Bundle:
         note=card.note,
     )
     return {"text/plain": "\n".join(plain), "text/html": drawn, MIME: own}
+
+
+def _code_html(text: str) -> str:
+    """Escape code; in a unified diff the lines that go and come are coloured, and keep their signs."""
+    if not text.startswith("--- "):
+        return html.escape(text)
+    return "\n".join(
+        f'<span style="color:{_SIGNS[line[0]]}">{html.escape(line)}</span>' if line[:1] in _SIGNS else html.escape(line)
+        for line in text.split("\n")
+    )
 
 
 def outcome(card: ToolCard) -> Bundle:

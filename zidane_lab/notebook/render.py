@@ -35,17 +35,33 @@ from zidane_lab.session.persisted import PERSISTED
 from zidane_lab.tools.run_python import NOTABLE_BYTES
 from zidane_lab.turns import ToolResultBlock, Usage
 
-__all__ = ["CellRenderer", "card_for", "names_left", "note_of"]
+__all__ = ["CellRenderer", "card_for", "diff_of", "names_left", "note_of"]
+
+_MAIN: Final[Mapping[str, str]] = {"run_python": "code", "shell": "command", "monitor": "command"}
+"""The argument of a tool that is what it does."""
+
+_UNSAID: Final = (None, False, "")
+"""Values of arguments that were most likely left out."""
 
 TICK_SECONDS: Final = 1.0
 """How often a running call's time is redrawn; after ten seconds, every tenth tick."""
 
 
 def card_for(call_id: str, tool: str, arguments: Mapping[str, Any]) -> ToolCard:
-    """Return the card of a call about to run."""
-    if tool == "run_python":
-        return ToolCard(call_id, tool, "running", str(arguments.get("intent", "")), str(arguments.get("code", "")))
-    return ToolCard(call_id, tool, "running", "", bundles.arguments_text(arguments))
+    """Return the card of a call about to run: its code or command, else the arguments that say something."""
+    main = _MAIN.get(tool)
+    if main is not None:
+        rest = {key: value for key, value in arguments.items() if key not in (main, "intent") and value not in _UNSAID}
+        body = "\n".join(filter(None, [str(arguments.get(main, "")), bundles.arguments_text(rest)]))
+        return ToolCard(call_id, tool, "running", str(arguments.get("intent") or ""), body)
+    said = {key: value for key, value in arguments.items() if value not in _UNSAID}
+    return ToolCard(call_id, tool, "running", "", bundles.arguments_text(said))
+
+
+def diff_of(result: ToolResultBlock) -> str:
+    """Return the diff of a result that changed a file; empty for others."""
+    edit = result.metadata.get("edit")
+    return str(edit.get("diff") or "") if isinstance(edit, Mapping) else ""
 
 
 @dataclass(slots=True)
@@ -273,6 +289,7 @@ class CellRenderer:
             seconds=execution["wall_seconds"] if execution is not None else event.seconds or None,
             result="" if drew_outputs else event.result.text,
             note=note_of(event.result),
+            body=diff_of(event.result) or card.body,
         )
         drawn = self._draw(card)
         drawn.started = None

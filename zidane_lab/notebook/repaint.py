@@ -15,7 +15,7 @@ from zidane_lab.notebook import bundles
 from zidane_lab.notebook.bundles import CallStatus
 from zidane_lab.notebook.context_bundles import Divider, divider
 from zidane_lab.notebook.publish import Publisher
-from zidane_lab.notebook.render import card_for, note_of
+from zidane_lab.notebook.render import card_for, diff_of, note_of
 from zidane_lab.turns import CompactSummaryBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock, Turn
 from zidane_lab.wire.build import NO_STATE
 from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, SUPERSEDED
@@ -131,8 +131,9 @@ def _call(call: ToolCallBlock, result: ToolResultBlock | None, publisher: Publis
     card = replace(card_for(call.id, call.name, call.input), status=_status(result))
     execution = result.metadata.get("execution") if result is not None else None
     if result is None or execution is None:
-        shown = (result.text, note_of(result)) if result is not None else ("", "")
-        publisher.show(bundles.tool_card(replace(card, result=shown[0], note=shown[1])))
+        if result is not None:
+            card = replace(card, result=result.text, note=note_of(result), body=diff_of(result) or card.body)
+        publisher.show(bundles.tool_card(card))
         return
     publisher.show(bundles.tool_card(replace(card, seconds=execution.get("wall_seconds"), note=note_of(result))))
     for output in execution.get("outputs", ()):

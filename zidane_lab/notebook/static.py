@@ -13,7 +13,7 @@ from typing import Any
 from zidane_lab.events import StreamText, StreamThinking, ToolAfter, ToolBefore, ToolGate, ToolInput
 from zidane_lab.notebook import bundles
 from zidane_lab.notebook.bundles import ToolCard
-from zidane_lab.notebook.render import CellRenderer, card_for, names_left
+from zidane_lab.notebook.render import CellRenderer, card_for, diff_of, names_left
 
 __all__ = ["StaticRenderer"]
 
@@ -48,7 +48,8 @@ class StaticRenderer(CellRenderer):
         execution: Any = event.result.metadata.get("execution")
         if (event.ids.call_id or "") not in self._started:
             card = card_for(place, event.tool, event.input)
-            self._to.show(bundles.tool_card(replace(card, status=event.outcome, result=event.result.text)))
+            body = diff_of(event.result) or card.body
+            self._to.show(bundles.tool_card(replace(card, status=event.outcome, result=event.result.text, body=body)))
             return
         self._show_error(execution)
         note = names_left(execution) if execution is not None else event.result.text

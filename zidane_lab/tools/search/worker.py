@@ -33,7 +33,7 @@ _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINAR
 _TABLE: Final = re.compile(r"\x00([bBwWdDsSpP])(?:\{(\w+)\})?")
 _EDGES: Final = {
     "b": r"(?:(?<=[\x00w])(?![\x00w])|(?<![\x00w])(?=[\x00w]))",
-    "B": r"(?:(?<=[\x00w])(?=[\x00w])|(?<![\x00w])(?![\x00w]))",
+    "B": r"(?:(?<=[\x00w])(?=[\x00w])|(?<![\x00w\ud800-\udfff])(?![\x00w\ud800-\udfff]))",
 }
 """Word boundaries by the same tables as words."""
 _WHITE: Final = (
@@ -44,6 +44,9 @@ _WHITE: Final = (
 
 _LETTERLIKE: Final = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x200C, 0x200D))
 """Other_Alphabetic among symbols, and Join_Control: part of a word by UTS 18."""
+
+_DOTLESS: Final = {0x130: 0x294, 0x131: 0x294}
+"""Python folds the Turkish letters to ``i``, Unicode's simple folding does not: a letter without case stands for them."""
 
 _WORD: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "Pc"})
 
@@ -122,6 +125,7 @@ class Matcher:
         self._python, self._ignore_case = python, ignore_case
         self._flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
         self._needed = self._prefilter(needed)
+        self._folds_i = ignore_case and re.search(r"\\[uU]0*13[01]|\x00p", python) is None
         # Other letters in the pattern may fold to ASCII ones: the rules of ASCII alone would miss that.
         self._plain = re.search(r"\\[uU]|\\x[89a-f]", python.replace(r"\ud800-\udfff", "")) is None
 
@@ -162,7 +166,8 @@ class Matcher:
         """Yield where each matching line starts and ends (before its LF), and its first match."""
         regex = self._regex(text)
         at, size = 0, len(text)
-        while at < size and (match := regex.search(text, at)) is not None:
+        searched = text.translate(_DOTLESS) if self._folds_i and not text.isascii() else text
+        while at < size and (match := regex.search(searched, at)) is not None:
             start = text.rfind("\n", 0, match.start()) + 1
             if start >= size:  # an empty match behind the last LF: there is no line
                 return

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from zidane_lab.errors import ToolNotAllowedError
 from zidane_lab.tools.web.bodies import ENCODINGS, Body, read_body
 from zidane_lab.tools.web.connecting import FetchError, opened
 from zidane_lab.tools.web.settings import WebSettings, user_agent
@@ -114,11 +115,10 @@ async def _answer(
         )
         location = response.headers.get("location", "").strip()
         if fetched.status in _REDIRECTS and location:
-            target = joined(address, location)
             try:
+                target = joined(address, location)
                 check_address(target, settings.allowed)
-            except Exception as error:
-                error.add_note(f"redirected from {address}")
-                raise
+            except ToolNotAllowedError as error:
+                raise ToolNotAllowedError(f"{address} redirects elsewhere: {error.message}", hint=error.hint) from None
             return fetched, target
         return replace(fetched, body=await read_body(response, settings.most_bytes)), None
