@@ -116,9 +116,9 @@ def test_a_command_reply_loses_its_marks_as_plain_text():
 
 def test_a_diff_is_coloured_line_by_line_and_escaped():
     body = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-<b>old</b>\n+new & more\n same"
-    drawn = tool_card(ToolCard("c", "edit", "ok", body=body))["text/html"]
+    drawn = bundles.tool_card(ToolCard("c", "edit", "ok", body=body))["text/html"]
     assert "&lt;b&gt;old&lt;/b&gt;" in drawn
     assert drawn.count("<span style=") >= 5
     assert "\n same" in drawn
-    plain = tool_card(ToolCard("c", "run_python", "ok", body="-x + y"))["text/html"]
+    plain = bundles.tool_card(ToolCard("c", "run_python", "ok", body="-x + y"))["text/html"]
     assert ">-x + y</pre>" in plain

@@ -188,20 +188,22 @@ class RemoteCommand:
         if self.is_over:
             return
         known = self._left if self._has_exited else ()
+        still: tuple[int, ...] = ()
         try:
             async with asyncio.timeout(grace + END_SECONDS):
-                await self._ask(end_argv(self._session, grace=grace, known=known))
+                ended = await self._ask(end_argv(self._session, grace=grace, known=known))
+                still = _numbers(ended.stdout)
                 if not self._has_exited:
                     await asyncio.wait({self._done})
         except ContextLostError as error:
             self.lose(error)
         except (TimeoutError, OSError):
             # It may still run, or the place does not answer; nobody is kept waiting for that.
-            await self._channel.close()
+            if not self._has_exited:
+                await self._channel.close()
+                self._finish(None, None, time.monotonic() - self._started, ())
         if self._done.done():
-            self._left = ()
-        else:
-            self._finish(None, None, time.monotonic() - self._started, ())
+            self._left = still
 
     def _expire(self) -> None:
         if not self._has_exited and self._stopping is None:
@@ -279,7 +281,7 @@ class RemoteCommand:
             found = await self._ask(living_argv(self._session))
         except OSError:  # there is no saying
             return ()
-        return tuple(int(pid) for pid in found.stdout.split() if pid.isdigit())
+        return _numbers(found.stdout)
 
     def _finish(self, code: int | None, signal: int | None, seconds: float, left: tuple[int, ...]) -> None:
         if self._done.done():
@@ -294,6 +296,10 @@ class RemoteCommand:
                 left_running=len(left),
             )
         )
+
+
+def _numbers(data: bytes) -> tuple[int, ...]:
+    return tuple(int(pid) for pid in data.split() if pid.isdigit())
 
 
 def _seen(future: asyncio.Future[Completed]) -> None:
