@@ -1,0 +1,119 @@
+"""What tells a credential from an ordinary text: variety, and the checksums and structures of those that have one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+import zlib
+from collections import Counter
+from typing import Final
+
+__all__ = [
+    "bits",
+    "github_checksum",
+    "is_discord_token",
+    "is_jwt",
+    "is_random",
+    "is_stand_in",
+    "is_varied",
+    "is_varied_key",
+]
+
+_BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+_STAND_IN: Final = re.compile(
+    r"""(?ix) ^ [\W_]* (?: x{3,} | y{3,} | \*{2,} | \.{3} | … | < | \$ | % | \{ | \[
+        | your | my[-_ ]? (?:secret|token|key|password|api) | example | sample | dummy | fake | placeholder | redacted
+        | change[-_ ]?(?:me|it) | insert | replace | enter | todo | none | null | true | false | undefined | unknown
+        | not[-_ ]?(?:set|given|available|provided) | hidden | masked | removed | optional | required | default
+    )"""
+)
+_EXAMPLE: Final = re.compile(r"(?i)example|xxxx|\*\*\*\*|1234567890abcdef1234|abcdefghijklmnopqrstuvwxyz|0123456789abcdef01")
+_RUN: Final = re.compile(r"(.)\1{7}")
+
+
+def bits(text: str) -> float:
+    """Return the Shannon entropy of a text's characters, in bits per character."""
+    total = len(text)
+    return -sum(count / total * math.log2(count / total) for count in Counter(text).values()) if total else 0.0
+
+
+def is_stand_in(text: str) -> bool:
+    """Whether a text stands where a credential would: ``your-key-here``, ``****``, ``$TOKEN``, ``None``."""
+    return _STAND_IN.match(text) is not None or _RUN.search(text) is not None
+
+
+def is_varied(body: str) -> bool:
+    """Whether what follows the fixed beginning of a key may be one, and not ``xxxx`` or a word of a documentation."""
+    return len(set(body)) >= min(9, len(body) * 2 // 3) and not _RUN.search(body) and not _EXAMPLE.search(body)
+
+
+def is_varied_key(body: str) -> bool:
+    """The same for beginnings that words have too: there must be digits and letters, and no rhythm of words."""
+    digits = sum(map(str.isdigit, body))
+    return is_varied(body) and digits >= max(2, len(body) // 20) and any(map(str.isalpha, body)) and bits(body) > 3.2
+
+
+def is_random(text: str, *, least: int = 8, weak: bool = False) -> bool:
+    """Whether a value given under a credential's name is one.
+
+    Parameters
+    ----------
+    least
+        Characters it must have.
+    weak
+        The name is also used for other things (``token`` of a text): ask for more.
+    """
+    if len(text) < least or is_stand_in(text) or _ORDINARY.fullmatch(text):
+        return False
+    digits = sum(map(str.isdigit, text))
+    lower, upper = any(map(str.islower, text)), any(map(str.isupper, text))
+    symbols = any(not char.isalnum() and char not in "_-.:/ " for char in text)
+    if weak:
+        return len(text) >= 16 and digits >= 3 and (lower or upper) and bits(text) > 3.0 and " " not in text
+    mixed = (digits > 0) + (lower or upper) + (lower and upper) + symbols
+    return mixed >= 2 and len(set(text)) >= 6 and bits(text) > 2.5
+
+
+_ORDINARY: Final = re.compile(
+    r"""(?x) [-+]?[\d.,_]+(?:[eE][-+]?\d+)? [a-zA-Z%]{0,3}                     # a number, with a unit perhaps
+    | \d{4}-\d\d-\d\d (?:[T ][\d:.,+Z-]+)? | \d\d?[./]\d\d?[./]\d{2,4}          # a date
+    | [A-Za-z_]\w* (?:\.[A-Za-z_]\w*)+ (?:\(.*)? | [A-Za-z_]\w*\(.* | [A-Za-z_]\w*\[.*   # an attribute, a call, an item
+    | (?:~|\.{1,2})?/[\w./ -]* | [A-Za-z]:\\.* | [\w./-]+\.[a-z]{2,5}           # a path, a file
+    | [a-z][a-z0-9+.-]*://[^:@\s]*                                            # an address without a password
+    | <.* """
+)
+
+
+def github_checksum(token: str) -> bool:
+    """Whether the last six characters are the CRC-32 of those before them, as GitHub and npm write it (base 62)."""
+    _, _, body = token.rpartition("_")
+    number, digits = zlib.crc32(body[:-6].encode()), ""
+    while number:
+        number, rest = divmod(number, 62)
+        digits = _BASE62[rest] + digits
+    return digits.rjust(6, "0") == body[-6:]
+
+
+def is_jwt(token: str) -> bool:
+    """Whether a text with dots begins with the header of a JSON Web Token."""
+    header = _json(token.partition(".")[0])
+    return isinstance(header, dict) and ("alg" in header or "enc" in header or "typ" in header)
+
+
+def is_discord_token(token: str) -> bool:
+    """Whether the first part of a bot's token is the number of a user, as base64."""
+    try:
+        return base64.b64decode(token.partition(".")[0] + "==").isdigit()
+    except (binascii.Error, ValueError):
+        return False
+
+
+def _json(part: str) -> object:
+    try:
+        return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (binascii.Error, ValueError, RecursionError):
+        return None
