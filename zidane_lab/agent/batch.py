@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.guards.gate_resume import settle
 from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import AbortedError, ToolInputError, ZidaneError
 from zidane_lab.events import Ids, ToolAfter, ToolBefore, ToolErrored, ToolGate, ToolProgress, ToolTransform
 from zidane_lab.kernel.execution import Executor
+from zidane_lab.session.interactions import Interact, Interaction, InteractionAnswer
 from zidane_lab.tools.base import OutputStore, Tool, ToolContext
 from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock
 from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, SUPERSEDED
@@ -36,12 +38,17 @@ def _error(call_id: str, text: str) -> ToolResultBlock:
     return ToolResultBlock(call_id, (TextBlock(text),), is_error=True)
 
 
+def _ignore(_gate: ToolGate) -> None:
+    """Keep nothing of a call that passed the gate."""
+
+
 @dataclass(slots=True)
 class Batch:
     """Runs the calls of one turn.
 
     ``superseded`` is asked before each call starts; once it says yes, the rest is skipped. ``waiting`` is entered
-    while a call is at the gate, where a person may take their time.
+    while a call is at the gate, or its tool asks, where a person may take their time. ``interact`` is how tools ask.
+    ``gate`` makes the event a call passes the gate with, and ``passed`` is told when it has passed and starts.
     """
 
     tools: Mapping[str, Tool]
@@ -55,6 +62,9 @@ class Batch:
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
     tool_state: ToolStateController | None = None
     place: ExecutionContext | None = None
+    interact: Interact | None = None
+    gate: Callable[[Ids, str, dict[str, Any]], ToolGate] = ToolGate
+    passed: Callable[[ToolGate], object] = _ignore
     abort_requested: bool = False
     _running: dict[str, asyncio.Task[ToolResultBlock]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
@@ -148,9 +158,10 @@ class Batch:
         if isinstance(prepared, str):
             return _error(call.id, prepared), "error", call.input
         tool, arguments = prepared
-        gate = ToolGate(ids, call.name, arguments)
+        gate = self.gate(ids, call.name, arguments)
         with self.waiting():
             failures = await self.hooks.emit(gate)
+        settle(gate, runs_again=True)
         if failures and gate.block is None:
             gate.block = f"the permission check itself failed ({failures[0].error}), so the call was refused."
         if gate.block is not None:
@@ -161,6 +172,7 @@ class Batch:
         if gate.result is not None:
             return replace(gate.result, call_id=call.id), "ok", gate.input
 
+        self.passed(gate)
         await self.hooks.emit(ToolBefore(ids, call.name, gate.input))
         task = asyncio.ensure_future(self._body(tool, gate.input, ids))
         self._running[call.id] = task
@@ -210,7 +222,8 @@ class Batch:
             asyncio.run_coroutine_threadsafe(self.hooks.emit(event), loop)
 
         state = self.tool_state.view(tool.name, ids.call_id or "") if self.tool_state is not None else None
-        context = ToolContext(ids, self.cwd, self.executor, self.outputs, progress, state, self.place)
+        place, interact = self.place, self._interact()
+        context = ToolContext(ids, self.cwd, self.executor, self.outputs, progress, state, place, interact)
         try:
             output = await tool.run(context, arguments)
         except AbortedError:
@@ -222,6 +235,18 @@ class Batch:
             return _error("", text)
         parts = output.parts or (TextBlock("(no output)"),)
         return ToolResultBlock("", parts, output.is_error, output.metadata)
+
+    def _interact(self) -> Interact | None:
+        """Return how tools ask; the time a person takes is not the run's."""
+        interact = self.interact
+        if interact is None:
+            return None
+
+        async def ask(interaction: Interaction, /) -> InteractionAnswer:
+            with self.waiting():
+                return await interact(interaction)
+
+        return ask
 
 
 def _cut(task: asyncio.Task[ToolResultBlock], call_id: str, marker: str) -> ToolResultBlock:

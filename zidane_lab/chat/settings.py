@@ -23,8 +23,8 @@ from zidane_lab.session.persisted import DEFAULT_THRESHOLD
 
 __all__ = ["DRAWINGS", "INTERACTIONS", "KEYS", "Settings", "home", "load_settings", "save_setting", "shown"]
 
-INTERACTIONS: Final = ("auto", "stdin", "none")
-"""Who may be asked: whoever can answer, standard input only, or nobody."""
+INTERACTIONS: Final = ("auto", "stdin", "widget", "panel", "none")
+"""Who is asked: whatever front end announced itself first, else standard input; only one of them; or nobody."""
 
 
 DRAWINGS: Final = ("auto", "live", "static")

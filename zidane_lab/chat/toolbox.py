@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from zidane_lab.approvals.secrets import looks_secret
 from zidane_lab.contexts.tasks import TaskRegistry
 from zidane_lab.tools.base import Tool
 
@@ -42,8 +43,8 @@ def read_tools() -> tuple[Tool, ...]:
         inspect_variable_tool(),
         list_files_tool(),
         glob_tool(),
-        grep_tool(),
-        read_file_tool(),
+        grep_tool(private=looks_secret),
+        read_file_tool(private=looks_secret),
         read_output_tool(),
     )
 

@@ -24,7 +24,7 @@ MOST_VARIABLES: Final = 60
 READERS: Final = frozenset({"read_file"})
 """Tools whose ``path`` was only read."""
 
-WRITERS: Final = frozenset({"write_file", "edit_file", "multi_edit", "edit_notebook"})
+WRITERS: Final = frozenset({"write_file", "edit", "multi_edit", "edit_lines"})
 """Tools whose ``path`` was changed."""
 
 _BLOCK: Final = re.compile(r"(?<!\s)\s*+<touched>.*?</touched>", re.DOTALL)

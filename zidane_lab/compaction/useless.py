@@ -45,7 +45,7 @@ SMALL_SUFFIX: Final = 8_000
 LOOKBACK_BLOCKS: Final = 18
 """Blocks behind a result up to which a provider still finds what it stored before it: Anthropic looks 20 back."""
 
-LOOKS: Final = frozenset({"list_variables", "inspect_variable", "list_files", "glob"})
+LOOKS: Final = frozenset({"list_variables", "inspect_variable", "list_files", "glob", "grep"})
 """Tools that show the present state of something: of equal calls only the last one counts."""
 
 LOOKUPS: Final = LOOKS | {"read_file", "read_output"}

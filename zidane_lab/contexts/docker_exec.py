@@ -7,6 +7,7 @@ The end of the input cannot be told (over TLS the connection has no half), so a 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import socket
 import threading
@@ -60,14 +61,16 @@ class Frames:
 class DockerExec:
     """The :class:`~zidane_lab.contexts.channels.Channel`; made by :meth:`open`."""
 
-    def __init__(self, api: Any, exec_id: str, handle: Any, is_up: Callable[[], bool], name: str, stdin: bytes) -> None:
+    def __init__(
+        self, api: Any, exec_id: str, handle: Any, *, is_up: Callable[[], bool], name: str, stdin: bytes
+    ) -> None:
         self._api, self._id, self._is_up, self._name = api, exec_id, is_up, name
         self._handle, self._socket = handle, getattr(handle, "_sock", handle)
         self._loop = asyncio.get_running_loop()
         self._pieces: asyncio.Queue[tuple[OutputStream, bytes] | None] = asyncio.Queue(QUEUED)
         self._eof = asyncio.Event()
         self._ended = self._closed = False
-        work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [(self._read, (_reader(handle),))]
+        work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [(self._read, ())]
         if stdin:
             work.append((self._feed, (stdin,)))
         for function, arguments in work:
@@ -97,7 +100,7 @@ class DockerExec:
         exec_id, handle = await asyncio.to_thread(start)
         with contextlib.suppress(AttributeError, OSError):
             getattr(handle, "_sock", handle).settimeout(None)  # the client's limit is for its own requests
-        return cls(api, exec_id, handle, is_up, name, stdin)
+        return cls(api, exec_id, handle, is_up=is_up, name=name, stdin=stdin)
 
     async def receive(self) -> tuple[OutputStream, bytes] | None:
         """Return the next piece of output, ``None`` at its end."""
@@ -109,29 +112,20 @@ class DockerExec:
 
     async def exited(self) -> tuple[int | None, int | None]:
         """Wait for its end; of a process ended by a signal the code is 128 more than it, as shells have it."""
-        while True:
-            wait = SOON_SECONDS
-            if not self._eof.is_set():
-                wait = LOOK_SECONDS
+        while (found := await asyncio.to_thread(self._look)) is None:
+            if self._eof.is_set():
+                await asyncio.sleep(SOON_SECONDS)
+            else:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._eof.wait(), wait)
-                    wait = 0.0
-            found = await asyncio.to_thread(self._look)
-            if found is not None:
-                return found
-            if wait == SOON_SECONDS:
-                await asyncio.sleep(wait)
+                    await asyncio.wait_for(self._eof.wait(), LOOK_SECONDS)
+        return found
 
     async def close(self) -> None:
         """Let go of the connection."""
-        if self._closed:
-            return
         self._closed = True
         with contextlib.suppress(OSError, AttributeError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads
-        with contextlib.suppress(OSError, AttributeError):
-            self._handle.close()
-        while not self._pieces.empty():  # and one that waits for somebody to take a piece
+        while not self._pieces.empty():  # and one that waits for room
             self._pieces.get_nowait()
 
     def _look(self) -> tuple[int | None, int | None] | None:
@@ -149,13 +143,17 @@ class DockerExec:
 
     # --- in threads ---------------------------------------------------------------------------
 
-    def _read(self, read: Callable[[int], bytes]) -> None:
-        frames = Frames()
-        with contextlib.suppress(OSError, ValueError):  # the connection was closed: that is the end of it
+    def _read(self) -> None:
+        """Read to the end, then close the connection: no other thread may do that while this one reads."""
+        read, frames = _reader(self._handle), Frames()
+        try:
             while data := read(CHUNK_BYTES):
-                for piece in frames.feed(data):
-                    if not self._put(piece):
-                        return
+                if not all(map(self._put, frames.feed(data))):
+                    break
+        except (OSError, ValueError):
+            pass  # the connection was closed: that is the end of it
+        finally:
+            _close(self._handle)
         self._soon(self._eof.set)
         self._put(None)
 
@@ -164,7 +162,7 @@ class DockerExec:
         putting = self._pieces.put(piece)
         try:
             asyncio.run_coroutine_threadsafe(putting, self._loop).result()
-        except (RuntimeError, asyncio.CancelledError):  # the loop is closed, or about to be
+        except (RuntimeError, concurrent.futures.CancelledError):  # the loop is closed, or about to be
             putting.close()
             return False
         return not self._closed
@@ -177,6 +175,14 @@ class DockerExec:
         """Write the input; the process may end before it has read it."""
         with contextlib.suppress(OSError, ValueError):
             self._socket.sendall(data)
+
+
+def _close(handle: Any) -> None:
+    """Close a connection with all that holds it: the reply, its reader, the socket."""
+    for each in (getattr(handle, "_response", None), handle, getattr(handle, "_sock", None)):
+        with contextlib.suppress(OSError, ValueError):
+            if each is not None:
+                each.close()
 
 
 def _reader(handle: Any) -> Callable[[int], bytes]:

@@ -32,7 +32,7 @@ _STAT: Final = _FAIL + 'exec stat $1 -c "%f %s %Y %y" -- "$2"\n'
 _LIST: Final = (
     _FAIL
     + r"""
-[ -e "$1" ] || [ -L "$1" ] || fail 'No such file or directory'
+[ -e "$1" ] || { ls -d -- "$1/" >/dev/null; exit 1; }
 [ -d "$1" ] || fail 'Not a directory'
 cd -- "$1" 2>/dev/null && [ -r . ] || fail 'Permission denied'
 end=$2
@@ -52,7 +52,7 @@ _READ: Final = (
     _FAIL
     + r"""
 [ ! -d "$1" ] || fail 'Is a directory'
-[ -e "$1" ] || { ls -d -- "$1" >/dev/null; fail 'No such file or directory'; }
+[ -e "$1" ] || { ls -d -- "$1" >/dev/null || exit 1; fail 'No such file or directory'; }
 [ -f "$1" ] || fail 'not an ordinary file'
 [ -r "$1" ] || fail 'Permission denied'
 exec < "$1" || exit 1
@@ -96,8 +96,7 @@ _REMOVE: Final = (
     _FAIL
     + r"""
 if [ -d "$1" ] && [ ! -L "$1" ]; then exec rmdir -- "$1"; fi
-[ -e "$1" ] || [ -L "$1" ] || fail 'No such file or directory'
-exec rm -f -- "$1"
+exec rm -- "$1" </dev/null
 """
 )
 

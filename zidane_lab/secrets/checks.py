@@ -13,8 +13,7 @@ from typing import Final
 
 __all__ = [
     "bits",
-    "github_checksum",
-    "is_discord_token",
+    "has_checksum",
     "is_jwt",
     "is_random",
     "is_stand_in",
@@ -88,9 +87,8 @@ _ORDINARY: Final = re.compile(
 )
 
 
-def github_checksum(token: str) -> bool:
+def has_checksum(body: str) -> bool:
     """Whether the last six characters are the CRC-32 of those before them, as GitHub and npm write it (base 62)."""
-    _, _, body = token.rpartition("_")
     number, digits = zlib.crc32(body[:-6].encode()), ""
     while number:
         number, rest = divmod(number, 62)
@@ -102,14 +100,6 @@ def is_jwt(token: str) -> bool:
     """Whether a text with dots begins with the header of a JSON Web Token."""
     header = _json(token.partition(".")[0])
     return isinstance(header, dict) and ("alg" in header or "enc" in header or "typ" in header)
-
-
-def is_discord_token(token: str) -> bool:
-    """Whether the first part of a bot's token is the number of a user, as base64."""
-    try:
-        return base64.b64decode(token.partition(".")[0] + "==").isdigit()
-    except (binascii.Error, ValueError):
-        return False
 
 
 def _json(part: str) -> object:

@@ -12,9 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from zidane_lab.secrets.checks import is_discord_token, is_jwt, is_stand_in, is_varied, is_varied_key
+from zidane_lab.secrets.checks import has_checksum, is_jwt, is_stand_in, is_varied, is_varied_key
 
-__all__ = ["KINDS", "Kind", "kind_of"]
+__all__ = ["KINDS", "Kind"]
+
+
+_REACH: Final = 80
+"""Characters before an anchor that may belong to a credential, unless its kind says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +30,15 @@ class Kind:
     name
         Goes into the placeholder: small letters, digits and ``-``.
     anchors
-        Texts of which one must be there.
+        Texts of which one must be there; one that begins with a letter or digit, at the beginning of a word.
     pattern
         Matched where an anchor begins; its group ``secret``, or all of it, is the credential.
     before
-        Matched backwards from the anchor: what of the credential stands before it.
+        What of the credential stands before the anchor.
     check
-        Looks at the credential after its anchor (at all of it where there is ``before`` or a group).
-    anywhere
-        May begin in the middle of a word.
+        Looks at the credential: at what follows the anchor, if it begins with one.
+    reach
+        Most characters before the anchor.
     """
 
     name: str
@@ -42,7 +46,7 @@ class Kind:
     pattern: re.Pattern[str]
     before: re.Pattern[str] | None = None
     check: Callable[[str], bool] = is_varied
-    anywhere: bool = False
+    reach: int = _REACH
 
     def find(self, text: str, at: int, anchor: str) -> tuple[int, int] | None:
         """Return where the credential is whose anchor stands at ``at``; ``None`` if it is none."""
@@ -51,32 +55,18 @@ class Kind:
             return None
         start, end = match.span("secret") if "secret" in self.pattern.groupindex else match.span()
         if self.before is not None:
-            reach = max(0, at - _REACH)
-            head = self.before.search(text[reach:at])
+            window = max(0, at - self.reach)
+            head = self.before.search(text[window:at])
             if head is None:
                 return None
-            start = reach + head.start()
-        elif not self.anywhere and not begins(text, at):
-            return None
-        body = text[start:end] if self.before is not None or start != at else text[at + len(anchor) : end]
+            start = window + head.start()
+        follows = start == at and "secret" not in self.pattern.groupindex
+        body = text[at + len(anchor) : end] if follows else text[start:end]
         return (start, end) if self.check(body) else None
 
 
-_REACH: Final = 80
-"""Characters before an anchor that may belong to a credential."""
-
-_WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-
-
-def begins(text: str, at: int) -> bool:
-    """Whether a word can begin here: also after an escape, as in ``\\nghp_…`` and ``%3Dghp_…``."""
-    if at == 0 or text[at - 1] not in _WORD:
-        return True
-    return (at > 1 and text[at - 2] == "\\") or (at > 2 and text[at - 3] == "%")
-
-
 def _kind(
-    name: str, anchors: str, body: str, check: Callable[[str], bool] = is_varied, *, before: str = "", end: str = ""
+    name: str, anchors: str, body: str, check: Callable[[str], bool] = is_varied, *, before: str = ""
 ) -> Kind:
     """Return a kind: any of the anchors (with spaces between them), then the body."""
     begin = tuple(anchors.split())
@@ -84,11 +74,18 @@ def _kind(
     return Kind(
         name,
         begin,
-        re.compile(f"(?:{heads}){body}{end}"),
-        re.compile(f"{before}\\Z") if before else None,
+        re.compile(f"(?:{heads}){body}"),
+        re.compile(f"(?:{before})\\Z") if before else None,
         check,
-        anywhere=min(map(len, begin)) >= 6 and not before,
     )
+
+
+def _near(anchors: str, body: str) -> Kind:
+    """Return a kind that has no beginning of its own: the name of its service stands before it."""
+    begin = tuple(form for each in anchors.split() for form in (each, each.upper(), each.capitalize()))
+    heads = "|".join(begin)
+    gap = r"[\w .-]{0,32}[\"'\]]{0,2}[ \t]{0,3}(?:=>|:=|[=:,(])[ \t]{0,3}[bru]?[\"'`]?"
+    return Kind("value", begin, re.compile(f"(?:{heads}){gap}(?P<secret>{body}){_NO_MORE}"), None, is_varied_key)
 
 
 _A, _W, _H, _B = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[0-9a-f]", "[A-Za-z0-9+/]"
@@ -101,7 +98,15 @@ def _sure(_body: str) -> bool:
     return True
 
 
-def _real(body: str) -> bool:
+def _is_checked(body: str) -> bool:
+    return is_varied(body) or has_checksum(body)
+
+
+def _is_token(body: str) -> bool:
+    return is_jwt(body) or body.count(".") > 1
+
+
+def _is_password(body: str) -> bool:
     return not is_stand_in(body)
 
 
@@ -117,14 +122,18 @@ _MODELS: Final = (
     _kind("perplexity-key", "pplx-", f"{_A}{{24,}}", is_varied_key),
     _kind("huggingface-token", "hf_ api_org_", f"{_A}{{24,}}"),
     _kind("replicate-token", "r8_", f"{_A}{{24,}}"),
-    _kind("fireworks-key", "fw_ fpk_", f"{_A}{{20,}}", is_varied_key),
+    _kind("fireworks-key", "fw_", f"{_A}{{20,}}", is_varied_key),
     _kind("together-key", "tgp_v1_", f"{_W}{{24,}}"),
     _kind("cerebras-key", "csk-", f"{_A}{{30,}}"),
     _kind("nvidia-key", "nvapi-", f"{_W}{{32,}}"),
     _kind("pinecone-key", "pcsk_", f"{_A}{{4,8}}_{_A}{{24,}}"),
     _kind("pinecone-key", "pcsk_", f"{_A}{{24,}}"),
-    _kind("cohere-key", "co_api_ co-", f"{_A}{{32,}}", is_varied_key),
-    _kind("mistral-key", "mistral_ mst_", f"{_A}{{28,}}", is_varied_key),
+    _near("cohere", f"{_A}{{40}}"),
+    _near("mistral", f"{_A}{{32}}"),
+    _near("pinecone", _UUID),
+    _near("together", f"{_H}{{64}}"),
+    _near("wandb", f"{_H}{{40}}"),
+    _near("deepgram assemblyai serpapi", f"{_H}{{32,64}}"),
     _kind("voyage-key", "pa-", f"{_W}{{40,}}", is_varied_key),
     _kind("elevenlabs-key", "sk_", f"{_H}{{40,}}"),
     _kind("tavily-key", "tvly-", f"{_W}{{20,}}"),
@@ -148,10 +157,10 @@ _CLOUDS: Final = (
     _kind("google-refresh-token", "1//0", f"{_W}{{30,}}"),
     _kind("google-client-secret", "GOCSPX-", f"{_W}{{20,}}"),
     _kind("firebase-key", ":APA91b", f"{_W}{{40,}}", before=r"[\w-]{8,}"),
-    _kind("azure-client-secret", "Q~", r"[\w~.-]{30,36}", before=r"[\w~.]{3}\d"),
+    _kind("azure-client-secret", "~", r"[\w~.-]{30,36}", before=r"[\w~.]{3}\dQ"),
     _kind("azure-storage-key", "AccountKey= SharedAccessKey=", f"(?P<secret>{_B}{{40,}}={{0,2}})"),
     _kind("azure-sas-signature", "?sig= &sig= &amp;sig=", r"(?P<secret>[A-Za-z0-9%+/]{40,}(?:%3[dD]|=)?)"),
-    _kind("azure-devops-token", "JQQJ99", f"{_A}{{8,}}", before=f"{_A}{{40,}}"),
+    _near("azure", f"(?:{_A}{{84}}|{_A}{{52}}|{_H}{{32}})"),
     _kind("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", f"{_H}{{32,}}"),
     _kind("alibaba-key-id", "LTAI", f"{_A}{{16,24}}{_NO_MORE}", is_varied_key),
     _kind("tencent-key-id", "AKID", f"{_A}{{32}}{_NO_MORE}", is_varied_key),
@@ -168,12 +177,15 @@ _CLOUDS: Final = (
     _kind("planetscale-password", "pscale_tkn_ pscale_pw_ pscale_oauth_", f"{_W}{{30,}}"),
     _kind("neon-key", "napi_", f"{_A}{{40,}}"),
     _kind("mongodb-key", "mdb_sa_sk_", f"{_W}{{30,}}"),
+    _near("aws", f"{_B}{{40}}"),
+    _near("cloudflare", f"{_W}{{37,40}}"),
+    _near("heroku", _UUID),
     _kind("snowflake-token", "ver:1-hint:", f"[\\w:-]+ETMsDgAAA{_B}{{60,}}=*"),
     _kind("databricks-token", "dapi dkea dose", f"{_H}{{32}}(?:-\\d)?{_NO_MORE}"),
 )
 
 _CODE: Final = (
-    _kind("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_A}{{20,}}"),
+    _kind("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", f"{_A}{{20,}}", _is_checked),
     _kind("github-token", "github_pat_", "[A-Za-z0-9_]{20,}"),
     _kind(
         "gitlab-token",
@@ -182,7 +194,7 @@ _CODE: Final = (
     ),
     _kind("bitbucket-password", "ATBB", f"{_A}{{28,}}"),
     _kind("atlassian-token", "ATATT3xFfGF0 ATCTT3xFfGN0", r"[\w=-]{40,}"),
-    _kind("npm-token", "npm_", f"{_A}{{30,}}"),
+    _kind("npm-token", "npm_", f"{_A}{{30,}}", _is_checked),
     _kind("pypi-token", "pypi-AgE", f"{_W}{{40,}}"),
     _kind("rubygems-key", "rubygems_", f"{_H}{{32,}}"),
     _kind("crates-token", "cio", f"{_A}{{32}}{_NO_MORE}", is_varied_key),
@@ -220,12 +232,13 @@ _TALK: Final = (
     _kind("discord-webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"\d{15,}/[\w-]{40,}"),
     Kind(
         "discord-token",
-        ("M", "N", "O"),
-        re.compile(r"[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])"),
-        check=lambda body: True,
+        ("MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"),  # how digits begin in base64
+        re.compile(r"(?P<secret>[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38})(?![\w-])"),
+        check=is_varied,
     ),
     _kind("teams-webhook", "webhook.office.com/webhookb2/", r"[\w@/-]{60,}"),
     _kind("telegram-token", ":AA", f"{_W}{{30,35}}{_NO_MORE}", before=r"(?<!\d)\d{7,11}"),
+    _near("twilio datadog", f"{_H}{{32,40}}"),
     _kind("twilio-key", "SK", f"{_H}{{32}}{_NO_MORE}"),
     _kind("sendgrid-key", "SG.", f"{_W}{{16,32}}\\.{_W}{{16,}}"),
     _kind("mailgun-key", "key-", f"{_H}{{32}}{_NO_MORE}"),
@@ -262,34 +275,41 @@ _TRADE: Final = (
     _kind("lob-key", "live_ test_", f"{_H}{{35}}{_NO_MORE}"),
 )
 
-_END = r"(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"
+_LINES = r"(?:[A-Za-z0-9+/=]{16,}(?:\s|\\+[nr])*)+"
+_CLOSE = r"-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
+_OPEN = r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
 _GENERAL: Final = (
+    Kind("private-key", ("-----BEGIN ",), re.compile(rf"{_OPEN}(?:(?!-----)[\s\S]){{16,16384}}{_CLOSE}"), None, _sure),
+    # One of which the end or the beginning is cut off.
     Kind(
         "private-key",
         ("-----BEGIN ",),
-        re.compile(rf"-----BEGIN (?:[A-Z0-9]+ ){{0,3}}PRIVATE KEY(?: BLOCK)?-----[^-]{{16,16384}}?(?:-{{1,4}}[^-]+)*?{_END}"),
-        check=_sure,
-        anywhere=True,
+        re.compile(rf"{_OPEN}(?:\s|\\+[nr])*(?:[A-Za-z-]+: .{{1,80}}(?:\s|\\+[nr])+){{0,4}}{_LINES}[A-Za-z0-9+/=]*"),
+        None,
+        _sure,
     ),
+    Kind("private-key", ("-----END ",), re.compile(_CLOSE), re.compile(rf"{_LINES}\Z"), _sure, reach=16_384),
     Kind(
         "putty-key",
         ("Private-Lines: ",),
         re.compile(r"Private-Lines: \d+\s+(?P<secret>(?:[A-Za-z0-9+/=]{16,}\s*)+)"),
-        check=_sure,
+        None,
+        _sure,
     ),
-    Kind("jwt", ("eyJ",), re.compile(rf"eyJ{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*){{0,3}}"), check=lambda body: True),
+    Kind("jwt", ("eyJ",), re.compile(rf"(?P<secret>eyJ{_W}{{8,}}\.{_W}{{8,}}(?:\.{_W}*){{0,3}})"), None, _is_token),
     Kind(
         "url-password",
         ("://",),
-        re.compile(r"://[^\s/?#:@\"'<>`\\]{0,256}:(?P<secret>[^\s/\"'<>`@\\]{1,256})@(?=[\w\[.%-])"),
-        check=lambda body: not is_stand_in(body) or body[:1] in "$%" and len(body) > 20,
-        anywhere=True,
+        re.compile(r"://[^\s/?#:@\"'<>`\\]{0,256}:(?P<secret>[^\s/\"'<>`\\]{1,256})@(?=[\w\[.%-])"),
+        None,
+        _is_password,
     ),
     Kind(
         "authorization",
-        ("Bearer ", "bearer ", "Basic ", "basic ", "BEARER "),
+        ("Bearer ", "bearer ", "BEARER ", "Basic ", "basic "),
         re.compile(r"(?:[Bb]earer|BEARER|[Bb]asic) (?P<secret>[\w.~+/-]{16,}={0,2})"),
-        check=is_varied_key,
+        None,
+        is_varied_key,
     ),
 )
 

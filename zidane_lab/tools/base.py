@@ -17,6 +17,7 @@ from zidane_lab.errors import ToolInputError
 from zidane_lab.events import Ids
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import ToolSpec
+from zidane_lab.session.interactions import Interact
 from zidane_lab.turns import ResultPart, TextBlock
 
 __all__ = ["Concurrency", "OutputStore", "Tier", "Tool", "ToolContext", "ToolHandler", "ToolOutput", "ToolStateView"]
@@ -66,7 +67,8 @@ class ToolContext:
 
     ``progress(stream, text)`` shows something to the person at once; it never reaches the model. ``state`` is what the
     tool remembers between calls, where the host keeps such a thing. ``place`` is where files and commands live;
-    without one they are on this machine, from ``cwd``.
+    without one they are on this machine, from ``cwd``. ``interact`` puts an interaction to a person; without one there
+    is nobody to ask.
     """
 
     ids: Ids = field(default_factory=Ids)
@@ -76,6 +78,7 @@ class ToolContext:
     progress: Callable[[str, str], None] = _silent
     state: ToolStateView | None = None
     place: ExecutionContext | None = None
+    interact: Interact | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def test_bombs_are_left(tmp_path, monkeypatch):
     make_zip(tmp_path / "a.zip", {"zeros": b"\0" * 20_000_000, "small.txt": "x" * 100_000})
     with pytest.raises(ToolError, match="times its size"):
         read(tmp_path, "a.zip:zeros")
-    assert read(tmp_path, "a.zip:small.txt").startswith("xxx")
+    assert read(tmp_path, "a.zip:small.txt").startswith("x" * 9)
     monkeypatch.setattr(archives, "MOST_MEMBER", 1_000_000)
     with pytest.raises(ToolError, match="at most"):
         read(tmp_path, "a.zip:zeros")

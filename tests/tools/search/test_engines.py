@@ -111,7 +111,7 @@ def test_what_is_text_and_not_ignored_is_searched(tree):
     "pattern", ["needle", "^needle$", "e$", "é", ".", r"\Aneedle\z", r"\S+", "", r"f.\s", "x{3}", r"\w\b$"]
 )
 def test_both_engines_agree_on_odd_files(tree, pattern, ignored):
-    both(search(tree, pattern or "^", ignored=ignored))
+    assert all(both(search(tree, pattern or "^", ignored=ignored)).values())
 
 
 @needs_ripgrep
@@ -216,7 +216,7 @@ PATTERNS = st.sampled_from(
 
 
 @needs_ripgrep
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.dictionaries(PATHS, CONTENT, min_size=1, max_size=8),
     st.dictionaries(st.sampled_from(["", "a", "b", "build"]), st.lists(RULES, max_size=4), max_size=3),
@@ -236,7 +236,7 @@ def test_both_engines_agree_on_any_tree(tmp_path_factory, files, rules, pattern,
             (root / folder / ".gitignore").write_text("\n".join(lines), encoding="utf-8")
     if project:
         (root / ".git").mkdir()
-    both(search(root, pattern))
+    assert all(both(search(root, pattern)).values())
 
 
 @needs_ripgrep
@@ -246,7 +246,7 @@ def test_both_engines_agree_on_a_real_tree():
     for pattern in (
         "import re",
         r"def \w+\(self",
-        "(?i)todo|fixme",
+        "(?i)note|warning",
         r"^class [A-Z]\w+.*:$",
         r"[^\x00-\x7f]",
         r"\bint\b",
@@ -286,3 +286,44 @@ async def test_a_search_ends_with_whoever_waits_for_it(tmp_path):
             return
         await asyncio.sleep(0.01)
     pytest.fail("the process still runs")
+
+
+LETTERS = ["a", "b", "A", "_", "1", "é", "É", "ſ", "K", "k", "s", " ", "\t", "-", "\r", "\u0301", "½", "٣", "Ⓐ", "日"]
+LETTERS += ["😀", "\x0b", "\x1c", "\u2028", "\x85", "ß", "σ", "ς", "İ", "i", "ı", "µ"]
+ATOMS = ["a", "A", "é", "k", "ſ", "i", "ı", "σ", ".", r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", r"\b", r"\B", "^", "$"]
+ATOMS += [
+    "[a-c]",
+    "[^a]",
+    r"[^\w]",
+    r"[\W_]",
+    "[[:alpha:]]",
+    r"\p{L}",
+    r"\P{L}",
+    r"\p{M}",
+    "(?i:a)",
+    "[é-ÿ]",
+    "(?:a|é)",
+]
+QUANTIFIERS = ["", "", "", "*", "+", "?", "{2}", "*?"]
+EXPRESSIONS = st.lists(
+    st.builds("(?:{}){}".format, st.sampled_from(ATOMS), st.sampled_from(QUANTIFIERS)), min_size=1, max_size=4
+).map("".join)
+
+
+@pytest.fixture(scope="module")
+def odd_texts(tmp_path_factory) -> Path:
+    import random
+
+    chance, root = random.Random(7), tmp_path_factory.mktemp("odd")
+    for number in range(20):
+        lines = ["".join(chance.choices(LETTERS, k=chance.randrange(8))) for _ in range(12)]
+        data = ("\r\n" if number % 5 == 0 else "\n").join(lines).encode()
+        (root / f"{number}.txt").write_bytes(data.replace(b"a", b"\xff") if number % 7 == 0 else data)
+    return root
+
+
+@needs_ripgrep
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(EXPRESSIONS, st.booleans())
+def test_both_engines_agree_on_any_expression(odd_texts, pattern, ignore_case):
+    assert all(both(search(odd_texts, pattern, ignore_case=ignore_case)).values())

@@ -101,10 +101,17 @@ class LocalFiles:
     def open(self, path: str) -> BinaryIO:
         """Open an ordinary file for reading, without ever waiting for one that is not."""
         descriptor = os.open(path, _OPEN)
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return cast("BinaryIO", open(descriptor, "rb"))  # noqa: PTH123 - a descriptor, closed by the caller
-        os.close(descriptor)
-        raise OSError(f"{path} is not an ordinary file")
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(f"{path} is not an ordinary file")  # noqa: TRY301 - the descriptor is closed below
+            if not status.st_size:  # empty, or made up by the system as it is read; such a file may have nothing yet
+                os.read(descriptor, 1)
+                os.lseek(descriptor, 0, os.SEEK_SET)
+            return cast("BinaryIO", open(descriptor, "rb"))  # noqa: PTH123 - closed by the caller
+        except BaseException:
+            os.close(descriptor)
+            raise
 
     def list(self, path: str) -> Sequence[FileInfo]:
         """Return what is directly in a folder; what is gone meanwhile is left out."""

@@ -21,7 +21,7 @@ from zidane_lab.tools.reading.tables import COLUMNAR, TABLE_SUFFIXES, columnar_h
 from zidane_lab.tools.reading.text import Asked, Shown, show_lines, show_text
 from zidane_lab.turns import ResultPart, TextBlock
 
-__all__ = ["View", "show"]
+__all__ = ["Result", "View", "show"]
 
 _NOTEBOOK_BYTES: Final = 50 * 1_048_576
 """A notebook is parsed whole; a larger one is nearly all outputs."""

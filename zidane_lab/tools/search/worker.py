@@ -45,8 +45,8 @@ _WHITE: Final = (
 _LETTERLIKE: Final = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189), (0x200C, 0x200D))
 """Other_Alphabetic among symbols, and Join_Control: part of a word by UTS 18."""
 
-_DOTLESS: Final = {0x130: 0x294, 0x131: 0x294}
-"""Python folds the Turkish letters to ``i``, Unicode's simple folding does not: a letter without case stands for them."""
+_TURKISH: Final = {0x130: 0x295, 0x131: 0x294}
+"""Python folds these to ``i``, Unicode's simple folding does not: letters without case stand for them in both."""
 
 _WORD: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "Pc"})
 
@@ -122,10 +122,11 @@ class Matcher:
     """Finds the lines of a text that match a pattern (as :class:`zidane_lab.tools.search.pattern.Pattern` has it)."""
 
     def __init__(self, python: str, *, ignore_case: bool, needed: str) -> None:
+        if ignore_case:
+            python = python.replace(r"\u0130", r"\u0295").replace(r"\u0131", r"\u0294")
         self._python, self._ignore_case = python, ignore_case
         self._flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
         self._needed = self._prefilter(needed)
-        self._folds_i = ignore_case and re.search(r"\\[uU]0*13[01]|\x00p", python) is None
         # Other letters in the pattern may fold to ASCII ones: the rules of ASCII alone would miss that.
         self._plain = re.search(r"\\[uU]|\\x[89a-f]", python.replace(r"\ud800-\udfff", "")) is None
 
@@ -166,7 +167,7 @@ class Matcher:
         """Yield where each matching line starts and ends (before its LF), and its first match."""
         regex = self._regex(text)
         at, size = 0, len(text)
-        searched = text.translate(_DOTLESS) if self._folds_i and not text.isascii() else text
+        searched = text.translate(_TURKISH) if self._ignore_case and not text.isascii() else text
         while at < size and (match := regex.search(searched, at)) is not None:
             start = text.rfind("\n", 0, match.start()) + 1
             if start >= size:  # an empty match behind the last LF: there is no line
@@ -372,7 +373,7 @@ def _cut(line: _Line, width: int) -> tuple[int, str, int, int, int, int]:
     text = text.removesuffix("\r")
     left = max(0, min(start - (width - min(end - start, width)) // 2, len(text) - width))
     shown = text[left : left + width]
-    return number, shown, start - left, min(end - left, len(shown)), left, len(text)
+    return number, shown, min(start - left, len(shown)), min(end - left, len(shown)), left, len(text)
 
 
 def _joined(root: str, name: str) -> str:

@@ -81,7 +81,8 @@ _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
 _ISATAP: Final = frozenset({0x0000_5EFE, 0x0200_5EFE})
 
 _PRIVATE_NAMES: Final = frozenset(
-    "localhost local internal localdomain home.arpa lan home corp intranet private test invalid svc onion".split()
+    {"localhost", "local", "internal", "localdomain", "home.arpa", "lan", "home", "corp", "intranet", "private"}
+    | {"test", "invalid", "svc", "onion"}
 )
 """Endings of names that are not of the public web (RFC 6761, 6762, 7686, 8375, and what networks use at home)."""
 
@@ -166,7 +167,10 @@ class Allowed:
 
     def may_name(self, host: str, port: int) -> bool:
         """Whether a name that looks private may be looked up; its addresses are judged then."""
-        return any(entry.network is not None or entry.names(host, port) for entry in self.entries)
+        return any(
+            entry.names(host, port) or (entry.network is not None and entry.port in {None, port})
+            for entry in self.entries
+        )
 
     def permits(self, host: str, address: IPAddress, port: int) -> bool:
         """Whether an address that is not public may be reached by this name."""

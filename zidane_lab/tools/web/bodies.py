@@ -17,6 +17,8 @@ __all__ = ["ENCODINGS", "Body", "Unpacker", "read_body"]
 ENCODINGS: Final = "gzip, deflate"
 """What we say we can unpack."""
 
+_OVERHEAD: Final = 65_536
+"""Bytes that packing may add to what cannot be packed."""
 _GZIP: Final = 16 + zlib.MAX_WBITS
 _RAW: Final = -zlib.MAX_WBITS
 
@@ -92,7 +94,7 @@ class Unpacker:
             except zlib.error as error:
                 raise ValueError("it cannot be unpacked") from error
             piece = self._stream.unconsumed_tail or self._stream.unused_data
-        if self._came > self._most:  # packed data that gives nothing
+        if self._came > self._most + _OVERHEAD:  # packed data that gives nothing
             self.is_full = True
 
     @property

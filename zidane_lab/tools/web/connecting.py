@@ -14,7 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies, proxy_bypass
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.web.addresses import IPAddress
@@ -148,8 +148,8 @@ def _request(
 
 def _proxy(address: WebAddress) -> str | None:
     """Return the proxy that the environment names for a host."""
-    proxies = getproxies_environment()
-    if proxy_bypass_environment(address.host, proxies):
+    proxies = getproxies()
+    if proxy_bypass(address.host):
         return None
     return proxies.get(address.scheme) or proxies.get("all")
 

@@ -8,28 +8,49 @@ content is (``main``, ``article``), the rest is left out too.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Final
 from urllib.parse import urljoin
 
+from zidane_lab.tools.web.marks import Table, is_item, language, number, paragraph, write_table
+
 __all__ = ["Converted", "convert"]
 
-_DROPPED: Final = frozenset(
-    "script style noscript template svg canvas iframe object form button select dialog nav footer aside".split()
-)
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_DROPPED: Final = _names("script style noscript template svg canvas iframe object button select textarea dialog nav")
+_DROPPED_OUTSIDE: Final = frozenset({"aside", "footer"})
+"""Left out unless they stand in the content itself."""
 _DROPPED_ROLES: Final = frozenset({"navigation", "banner", "contentinfo", "search", "complementary", "dialog"})
-_VOID: Final = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_VOID: Final = _names("area base br col embed hr img input link meta param source track wbr")
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS: Final = frozenset(
-    "p div section article main header figure figcaption address details summary fieldset dl dt dd center body".split()
+_BLOCKS: Final = _names(
+    "p div section article main header figure figcaption address details summary fieldset dl dt dd center body"
 )
 _CONTENT: Final = frozenset({"main", "article"})
+_CODE: Final = frozenset({"code", "kbd", "samp", "tt"})
 _STRONG: Final = {"b": "**", "strong": "**", "i": "_", "em": "_", "del": "~~", "s": "~~"}
-_LANGUAGE: Final = re.compile(r"(?:language|lang|highlight)-([\w+#-]+)")
 _DEEPEST: Final = 400
 """Elements in elements; what lies deeper loses its structure, not its text."""
 _SPACE: Final = re.compile(r"[ \t\n\r\f]+")
+_UNSEEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_ANCHOR: Final = re.compile(r"\s*(?:\[[¶#🔗]\]\([^)]*\)|[¶🔗])\s*(?=$|\]\([^)]*\)$)")
+
+_ENDED: Final[dict[str, tuple[set[str], set[str]]]] = {
+    "li": ({"li"}, {"ul", "ol"}),
+    "td": ({"td", "th"}, {"tr", "table"}),
+    "th": ({"td", "th"}, {"tr", "table"}),
+    "tr": ({"tr"}, {"table"}),
+    "dt": ({"dt", "dd"}, {"dl"}),
+    "dd": ({"dt", "dd"}, {"dl"}),
+}
+"""Elements whose start ends an earlier one of their kind, and what that does not reach beyond."""
+_ENDS_PARAGRAPH: Final = _BLOCKS | {*_HEADINGS, "ul", "ol", "table", "pre", "blockquote"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +89,9 @@ def convert(html: str, base: str = "") -> Converted:
     reader = _Reader(base)
     reader.feed(html)
     reader.close()
+    everything = reader.finished()
     content = [block for part in reader.contents for block in part]
-    text = _settled("\n\n".join(content or reader.finished()))
+    text = "\n\n".join(content or everything).strip()
     return Converted(
         text=text,
         title=_SPACE.sub(" ", reader.title).strip(),
@@ -80,9 +102,10 @@ def convert(html: str, base: str = "") -> Converted:
 
 
 @dataclass(slots=True)
-class _Table:
-    rows: list[list[str]] = field(default_factory=list)
-    has_head: bool = False
+class _List:
+    kind: str
+    number: int
+    has_items: bool = False
 
 
 @dataclass(slots=True)
@@ -104,8 +127,8 @@ class _Reader(HTMLParser):
         self.contents: list[list[str]] = []
         self._open: list[str] = []
         self._levels = [_Level("")]
-        self._lists: list[tuple[str, int]] = []
-        self._tables: list[_Table] = []
+        self._lists: list[_List] = []
+        self._tables: list[Table] = []
         self._links: list[tuple[str, int]] = []
         self._content: list[tuple[int, int]] = []
         self._dropped = 0
@@ -119,17 +142,17 @@ class _Reader(HTMLParser):
         """Take the start of an element."""
         values = {name: value or "" for name, value in attrs}
         if self._dropped:
-            if tag not in _VOID:
-                self._dropped += 1 if len(self._open) < _DEEPEST else 0
-                self._push(tag)
+            if tag not in _VOID and self._push(tag):
+                self._dropped += 1
             return
         if tag in _VOID:
             self._void(tag, values)
             return
-        self._push(tag)
-        if tag in _DROPPED or values.get("role") in _DROPPED_ROLES or "hidden" in values:
-            if len(self._open) < _DEEPEST or tag in {"script", "style"}:
-                self._dropped = 1
+        self._end_implied(tag)
+        if not self._push(tag):
+            return
+        if self._is_dropped(tag, values):
+            self._dropped = 1
         elif tag == "title":
             self._in_title = not self.title
         else:
@@ -160,7 +183,7 @@ class _Reader(HTMLParser):
         """Take text."""
         if self._in_title:
             self.title += data
-        elif not self._dropped:
+        elif not self._dropped and self.cdata_elem not in {"script", "style"}:
             if self._code is not None:
                 self._code.append(data)
             else:
@@ -175,21 +198,53 @@ class _Reader(HTMLParser):
         self._flush()
         return self._levels[0].blocks
 
-    def _push(self, tag: str) -> None:
-        if len(self._open) < _DEEPEST:
-            self._open.append(tag)
+    def _push(self, tag: str) -> bool:
+        if len(self._open) >= _DEEPEST:
+            return False
+        self._open.append(tag)
+        return True
+
+    def _is_dropped(self, tag: str, values: dict[str, str]) -> bool:
+        """Whether an element is not for readers, or shown to nobody."""
+        return (
+            tag in _DROPPED
+            or (tag in _DROPPED_OUTSIDE and not self._content)
+            or values.get("role") in _DROPPED_ROLES
+            or values.get("aria-hidden") == "true"
+            or "hidden" in values
+            or _UNSEEN.search(values.get("style", "")) is not None
+        )
+
+    def _end_implied(self, tag: str) -> None:
+        """End what an author left open because the start of ``tag`` ends it."""
+        if tag in _ENDS_PARAGRAPH and self._open[-1:] == ["p"]:
+            self.handle_endtag("p")
+        ended, border = _ENDED.get(tag, (set(), set()))
+        for each in reversed(self._open if ended else []):
+            if each in border:
+                return
+            if each in ended:
+                self.handle_endtag(each)
+                return
 
     def _text(self, text: str) -> None:
         self._levels[-1].inline.append(text)
 
     def _flush(self) -> None:
         """End the paragraph that is being written."""
-        level = self._levels[-1]
-        text = _paragraph("".join(level.inline))
-        level.inline.clear()
-        self._links.clear()
-        if text:
-            level.blocks.append(text)
+        if text := self._taken():
+            self._levels[-1].blocks.append(text)
+
+    def _taken(self) -> str:
+        """Take the text of the paragraph that is being written; a link that goes on is a link in the next one too."""
+        if self._links:
+            href, start = self._links[-1]
+            self._end_link(href, start)
+            self._links[-1] = (href, 0)
+        inline = self._levels[-1].inline
+        text = paragraph("".join(inline))
+        inline.clear()
+        return text
 
     def _void(self, tag: str, values: dict[str, str]) -> None:
         if tag == "br":
@@ -206,60 +261,87 @@ class _Reader(HTMLParser):
 
     def _start(self, tag: str, values: dict[str, str]) -> None:
         if self._code is not None:
-            self._language = self._language or _language(values)
-        elif tag == "pre":
-            self._flush()
-            self._code, self._language = [], _language(values)
-        elif tag in {"ul", "ol"}:
-            self._flush()
-            self._lists.append((tag, _number(values.get("start", ""), 1)))
-        elif tag in {"li", "blockquote", "td", "th", "caption"}:
-            self._flush()
-            self._levels.append(_Level(tag))
-            if tag == "th" and self._tables and not self._tables[-1].rows[:-1]:
-                self._tables[-1].has_head = True
-        elif tag == "table":
-            self._flush()
-            self._tables.append(_Table())
-        elif tag == "tr" and self._tables:
-            self._tables[-1].rows.append([])
-        elif tag == "a":
-            self._links.append((values.get("href", ""), len(self._levels[-1].inline)))
-        elif tag == "code":
+            self._language = self._language or language(values)
+        elif tag in _CODE:
             self._text("\x00")
         elif tag in _STRONG:
             self._text(f"\x01{_STRONG[tag]}")
-        elif tag in _HEADINGS or tag in _BLOCKS:
-            self._flush()
-            if tag in _CONTENT or values.get("role") == "main":
-                self._mark_content()
+        elif (start := _STARTS.get(tag)) is not None:
+            if tag != "a":
+                self._flush()
+            start(self, tag, values)
+
+    def start_code(self, tag: str, values: dict[str, str]) -> None:
+        del tag
+        self._code, self._language = [], language(values)
+
+    def start_list(self, tag: str, values: dict[str, str]) -> None:
+        self._lists.append(_List(tag, number(values.get("start", ""), 1)))
+
+    def start_level(self, tag: str, values: dict[str, str]) -> None:
+        del values
+        self._levels.append(_Level(tag))
+        if tag == "th" and self._tables and not self._tables[-1].rows[:-1]:
+            self._tables[-1].has_head = True
+
+    def start_table(self, tag: str, values: dict[str, str]) -> None:
+        del tag, values
+        self._tables.append(Table())
+
+    def start_row(self, tag: str, values: dict[str, str]) -> None:
+        del tag, values
+        if self._tables:
+            self._tables[-1].rows.append([])
+
+    def start_link(self, tag: str, values: dict[str, str]) -> None:
+        del tag
+        if self._links:
+            self._end_link(*self._links.pop())
+        self._links.append((values.get("href", ""), len(self._levels[-1].inline)))
+
+    def start_block(self, tag: str, values: dict[str, str]) -> None:
+        """Remember where the content starts, at the outermost level and not inside other content."""
+        is_content = tag in _CONTENT or values.get("role") == "main"
+        if is_content and len(self._levels) == 1 and not self._content:
+            self._content.append((len(self._open), len(self._levels[0].blocks)))
 
     def _end(self, tag: str) -> None:
         if self._code is not None:
             if tag == "pre":
                 self._end_code(self._code)
-        elif tag in {"ul", "ol"}:
-            self._flush()
-            if self._lists:
-                self._lists.pop()
-        elif tag in {"li", "blockquote", "td", "th", "caption"}:
-            self._end_level(tag)
-        elif tag == "table" and self._tables:
-            self._flush()
-            self._levels[-1].blocks.append(_table(self._tables.pop()))
-        elif tag == "a" and self._links:
-            self._end_link(*self._links.pop())
-        elif tag == "code":
+        elif tag in _CODE:
             self._text("\x00")
         elif tag in _STRONG:
             self._text(f"{_STRONG[tag]}\x02")
-        elif tag in _HEADINGS:
-            self._end_heading(_HEADINGS[tag])
-        elif tag in _BLOCKS:
-            self._flush()
-            if tag == "dt" and self._levels[-1].blocks:
-                self._levels[-1].blocks[-1] = f"**{self._levels[-1].blocks[-1]}**"
-            self._close_content()
+        elif (end := _ENDINGS.get(tag)) is not None:
+            end(self, tag)
+
+    def end_list(self, tag: str) -> None:
+        del tag
+        self._flush()
+        if self._lists:
+            self._lists.pop()
+
+    def end_table(self, tag: str) -> None:
+        del tag
+        self._flush()
+        if self._tables:
+            self._levels[-1].blocks.append(write_table(self._tables.pop()))
+
+    def end_anchor(self, tag: str) -> None:
+        del tag
+        if self._links:
+            self._end_link(*self._links.pop())
+
+    def end_block(self, tag: str) -> None:
+        self._flush()
+        blocks = self._levels[-1].blocks
+        if tag == "dt" and blocks:
+            blocks[-1] = f"**{blocks[-1]}**"
+        if self._content and len(self._levels) == 1 and len(self._open) < self._content[-1][0]:
+            _, start = self._content.pop()
+            if part := blocks[start:]:
+                self.contents.append(list(part))
 
     def _end_code(self, code: list[str]) -> None:
         text = "".join(code).replace("\r\n", "\n").removeprefix("\n").rstrip()
@@ -270,14 +352,12 @@ class _Reader(HTMLParser):
         if text.strip():
             self._levels[-1].blocks.append(f"{fence}{self._language}\n{text}\n{fence}")
 
-    def _end_heading(self, level: int) -> None:
-        text = _paragraph("".join(self._levels[-1].inline)).replace("\n", " ").replace("**", "")
-        self._levels[-1].inline.clear()
-        self._links.clear()
-        if text := re.sub(r"\s*\[(?:¶|#|🔗|link)\]\([^)]*\)$", "", text).strip():
-            self._levels[-1].blocks.append(f"{'#' * level} {text}")
+    def end_heading(self, tag: str) -> None:
+        text = self._taken().replace("\n", " ").replace("**", "")
+        if text := _ANCHOR.sub("", text).strip():
+            self._levels[-1].blocks.append(f"{'#' * _HEADINGS[tag]} {text}")
 
-    def _end_level(self, tag: str) -> None:
+    def end_level(self, tag: str) -> None:
         if self._levels[-1].tag != tag:
             return
         self._flush()
@@ -296,21 +376,18 @@ class _Reader(HTMLParser):
             outer.extend(blocks)
 
     def _end_item(self, blocks: list[str], outer: list[str]) -> None:
-        kind, number = self._lists[-1] if self._lists else ("ul", 1)
-        mark = f"{number}. " if kind == "ol" else "- "
-        if self._lists:
-            self._lists[-1] = (kind, number + 1)
         if not blocks:
             return
-        is_tight = all(_is_item(block) for block in blocks[1:])
+        current = self._lists[-1] if self._lists else _List("ul", 1)
+        mark = f"{current.number}. " if current.kind == "ol" else "- "
+        is_tight = all(is_item(block) for block in blocks[1:])
         lines = ("\n" if is_tight else "\n\n").join(blocks).split("\n")
         item = "\n".join([mark + lines[0], *((" " * len(mark) + line).rstrip() for line in lines[1:])])
-        if outer and number > 1 and _is_item(outer[-1]):
+        if current.has_items and outer:
             outer[-1] += f"\n{item}"
         else:
             outer.append(item)
-            if self._lists and number == 1:
-                self._lists[-1] = (kind, 2)
+        current.number, current.has_items = current.number + 1, True
 
     def _end_link(self, href: str, start: int) -> None:
         inline = self._levels[-1].inline
@@ -330,63 +407,22 @@ class _Reader(HTMLParser):
         except ValueError:
             return ""
 
-    def _mark_content(self) -> None:
-        """Remember where the content starts, if this is the outermost level and not inside other content."""
-        if len(self._levels) == 1 and not self._content:
-            self._content.append((len(self._open), len(self._levels[0].blocks)))
 
-    def _close_content(self) -> None:
-        if self._content and len(self._levels) == 1 and len(self._open) < self._content[-1][0]:
-            _, start = self._content.pop()
-            if part := self._levels[0].blocks[start:]:
-                self.contents.append(list(part))
-
-
-def _language(values: dict[str, str]) -> str:
-    match = _LANGUAGE.search(values.get("class", ""))
-    name = match[1] if match else values.get("data-lang", values.get("data-language", ""))
-    return name if re.fullmatch(r"[\w+#-]{1,20}", name) and name not in {"default", "none"} else ""
-
-
-def _number(text: str, default: int) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else default
-
-
-def _is_item(block: str) -> bool:
-    return re.match(r"(?:- |\d+\. )", block) is not None
-
-
-def _paragraph(text: str) -> str:
-    """Settle the marks of code and emphasis, and the white space between words."""
-    text = re.sub(r"\x00([^\x00]*)\x00", lambda found: _inline_code(found[1]), text).replace("\x00", "")
-    text = re.sub(r"\x01(\*\*|_|~~)(\s*)", r"\2\1", text)
-    text = re.sub(r"(\s*)(\*\*|_|~~)\x02", r"\2\1", text)
-    text = re.sub(r"(?<![*_~\w])(\*\*|_|~~)\1(?![*_~\w])", "", text).replace("\x01", "").replace("\x02", "")
-    return "\n".join(line for part in text.split("\n") if (line := re.sub(r" {2,}", " ", part).strip()))
-
-
-def _inline_code(text: str) -> str:
-    text = re.sub(r"[\x01\x02]|\s+", lambda found: "" if found[0] in "\x01\x02" else " ", text).strip()
-    if not text:
-        return ""
-    return f"`` {text} ``" if "`" in text else f"`{text}`"
-
-
-def _table(table: _Table) -> str:
-    """Write a table; one of a single column is layout, not a table."""
-    rows = [row for row in table.rows if any(cell.strip() for cell in row)]
-    width = max((len(row) for row in rows), default=0)
-    if width < 2:
-        return "\n\n".join(cell for row in rows for cell in row)
-    lines = [
-        "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in [*row, *[""] * (width - len(row))]) + " |"
-        for row in rows
-    ]
-    rule = "|" + "---|" * width
-    head = [lines[0], rule] if table.has_head else ["|" + " |" * width, rule, lines[0]]
-    return "\n".join([*head, *lines[1:]])
-
-
-def _settled(text: str) -> str:
-    """Take out what is empty; code stays as it is."""
-    return re.sub(r"\n{4,}", "\n\n\n", text).strip()
+_LEVELS: Final = ("li", "blockquote", "td", "th", "caption")
+_STARTS: Final[dict[str, Callable[[_Reader, str, dict[str, str]], None]]] = {
+    **dict.fromkeys((*_BLOCKS, *_HEADINGS), _Reader.start_block),
+    **dict.fromkeys(_LEVELS, _Reader.start_level),
+    **dict.fromkeys(("ul", "ol"), _Reader.start_list),
+    "pre": _Reader.start_code,
+    "table": _Reader.start_table,
+    "tr": _Reader.start_row,
+    "a": _Reader.start_link,
+}
+_ENDINGS: Final[dict[str, Callable[[_Reader, str], None]]] = {
+    **dict.fromkeys(_BLOCKS, _Reader.end_block),
+    **dict.fromkeys(_HEADINGS, _Reader.end_heading),
+    **dict.fromkeys(_LEVELS, _Reader.end_level),
+    **dict.fromkeys(("ul", "ol"), _Reader.end_list),
+    "table": _Reader.end_table,
+    "a": _Reader.end_anchor,
+}

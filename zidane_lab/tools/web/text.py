@@ -41,7 +41,7 @@ def decoded(data: bytes, charset: str, *, is_markup: bool = False) -> tuple[str,
         names.append(match[1].decode("ascii", "replace"))
     for name in [*names, "utf-8"]:
         try:
-            if name and codecs.lookup(name)._is_text_encoding:  # type: ignore[attr-defined]  # noqa: SLF001 - as str.decode does
+            if name and codecs.lookup(name)._is_text_encoding:  # noqa: SLF001 - as str.decode does
                 return data.decode(name), ""
         except (LookupError, ValueError):
             continue

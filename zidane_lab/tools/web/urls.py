@@ -1,6 +1,6 @@
-"""Web addresses, read in one way only.
+r"""Web addresses, read in one way only.
 
-Programs disagree on odd spellings of an address (``http://127.1/``, ``http://a\\@b/``, ``http://0x7f000001/``), and
+Programs disagree on odd spellings of an address (``http://127.1/``, ``http://a\@b/``, ``http://0x7f000001/``), and
 what one checks another connects to. So only plain spellings are taken, the rest is refused, and everything that
 follows works with the parts read here.
 """
@@ -150,7 +150,7 @@ def joined(base: WebAddress, location: str) -> WebAddress:
 
 
 def same_site(one: WebAddress, other: WebAddress) -> bool:
-    """Whether two addresses are of one site: the same host, with or without ``www.``, at the scheme's port or one port."""
+    """Whether two addresses are of one site: the same host but for ``www.``, at the usual port or the same."""
 
     def key(address: WebAddress) -> tuple[str, int]:
         own = address.port == _PORTS[address.scheme]

@@ -1,0 +1,209 @@
+"""Go on with the tool calls of a process that died, instead of telling the model that all of them were cut.
+
+A kernel killed while a person was being asked leaves a conversation that ends in open calls. What became of each is
+known from the session: :class:`CallJournal` keeps which calls passed the gate and, as soon as somebody has to wait,
+what the finished ones of the batch gave. :func:`resume_calls` then answers every call once:
+
+* one that had finished: with the result it gave;
+* one that had begun and only looks, or asks: it runs again, its gate marked as resumed;
+* one that had begun and may have changed something: it does not run again, the model is told that nobody knows;
+* one that had not begun: it is put to the gate as any other, where an answer given meanwhile counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from zidane_lab.agent.batch import Batch
+from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.guards.gate_resume import keep_passed, passed_gate, resumed_gate
+from zidane_lab.agent.hooks import HookBus, Uninstall
+from zidane_lab.agent.kit import Kit
+from zidane_lab.errors import AbortedError, SessionError
+from zidane_lab.events import Ids, ToolAfter, ToolGate
+from zidane_lab.session.interactions import Interact
+from zidane_lab.session.session import Session
+from zidane_lab.tools.base import Tool
+from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn, block_from_json, block_to_json
+from zidane_lab.wire.pairing import TOOL_USE_INTERRUPTED
+from zidane_lab.wire.tail import open_calls
+
+__all__ = ["CALL_RESULT", "UNKNOWN_OUTCOME", "CallJournal", "finished_results", "resume_calls"]
+
+CALL_RESULT: Final = "call-result"
+"""Kind of the record of a call that ended while another of its batch waited for a person."""
+
+UNKNOWN_OUTCOME: Final = (
+    f"{TOOL_USE_INTERRUPTED} The kernel ended while this call was running: whether it took effect is not known. "
+    "Look before you do it again."
+)
+"""Result of a call that may have done something."""
+
+
+@dataclass(slots=True)
+class CallJournal:
+    """Keeps how far a batch has come: a hook bundle, and the ``passed`` of its :class:`~zidane_lab.agent.batch.Batch`.
+
+    Results of a batch become a turn when all are there, so they are recorded one by one only while a person is waited
+    for (:meth:`waits`), which may take longer than the process lives.
+    """
+
+    session: Session
+    tools: Mapping[str, Tool]
+    _ended: dict[str, ToolResultBlock] = field(default_factory=dict)
+    _turn: str | None = None
+    _waiting: bool = False
+
+    def install(self, hooks: HookBus) -> Uninstall:
+        """Subscribe to the ends of calls."""
+        return hooks.on(ToolAfter, self._after)
+
+    def passed(self, gate: ToolGate) -> None:
+        """Record that a call has passed the gate and begins; not of one that may begin twice without harm."""
+        tool = self.tools.get(gate.tool)
+        if tool is not None and tool.tier == "read" and not gate.resume_state:
+            return
+        # A disk that fails ends the run when the turn of results is stored; until then memory has it.
+        with contextlib.suppress(SessionError):
+            keep_passed(self.session, gate)
+
+    def waits(self) -> None:
+        """Say that a person is asked now: record what has ended, and from now on what ends."""
+        self._waiting = True
+        for call_id, result in self._ended.items():
+            self._keep(call_id, result)
+        self._ended.clear()
+
+    def _after(self, event: ToolAfter) -> None:
+        if event.ids.turn_id != self._turn:
+            self._turn, self._waiting = event.ids.turn_id, False
+            self._ended.clear()
+        call_id = event.ids.call_id
+        if not call_id:
+            return
+        if self._waiting:
+            self._keep(call_id, event.result)
+        else:
+            self._ended[call_id] = event.result
+
+    def _keep(self, call_id: str, result: ToolResultBlock) -> None:
+        with contextlib.suppress(SessionError):
+            self.session.record(CALL_RESULT, {"call": call_id, "result": block_to_json(result)})
+
+
+def finished_results(session: Session) -> dict[str, ToolResultBlock]:
+    """Return the results recorded of calls of unfinished batches, by call; records that cannot be read are left out."""
+    found: dict[str, ToolResultBlock] = {}
+    for data in session.records(CALL_RESULT):
+        call_id, raw = data.get("call"), data.get("result")
+        try:
+            block = block_from_json(raw) if isinstance(raw, Mapping) else None
+        except (SessionError, AttributeError, KeyError, TypeError, ValueError):
+            continue
+        if isinstance(block, ToolResultBlock) and block.call_id == call_id:
+            found[block.call_id] = block
+    return found
+
+
+async def resume_calls(
+    kit: Kit,
+    behavior: Behavior,
+    *,
+    interact: Interact | None = None,
+    journal: CallJournal | None = None,
+    waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ids: Ids | None = None,
+    on_batch: Callable[[Batch | None], object] = lambda _batch: None,
+) -> Turn | None:
+    """Answer the calls a dead process left open, and store the results.
+
+    Parameters
+    ----------
+    kit, behavior
+        What the run that goes on works with.
+    interact
+        How tools ask.
+    journal
+        Keeps how far this gets, should the process die again.
+    waiting
+        Entered while a person may take their time.
+    ids
+        Name and depth of the agent, for events.
+    on_batch
+        Told the batch that runs, and ``None`` when it has ended: for cancelling single calls.
+
+    Returns
+    -------
+    Turn or None
+        The turn of results; ``None`` when the conversation does not end in open calls.
+
+    Raises
+    ------
+    AbortedError
+        A tool asked to stop; the results are stored all the same, as they are when the task is cancelled.
+    SessionError
+        The results could not be written.
+    """
+    session = kit.session
+    calls = open_calls(session.turns)
+    if not calls:
+        return None
+    turn = session.turns[-1]
+    known, remaining = _sorted(session, kit.tools, calls)
+    ids = ids if ids is not None else Ids()
+    batch = Batch(
+        kit.tools,
+        kit.hooks,
+        behavior,
+        Ids(turn.run_id or "", turn.id, depth=ids.depth, agent_name=ids.agent_name),
+        kit.cwd,
+        kit.executor,
+        session,
+        waiting=waiting,
+        tool_state=kit.tool_state,
+        place=kit.place,
+        interact=interact,
+        gate=partial(resumed_gate, session),
+        passed=journal.passed if journal is not None else lambda _gate: None,
+    )
+
+    def store(results: tuple[ToolResultBlock, ...]) -> Turn:
+        every = known | {result.call_id: result for result in results}
+        return session.append(Turn("user", tuple(every[call.id] for call in calls), run_id=turn.run_id))
+
+    on_batch(batch)
+    try:
+        results = await batch.run(remaining)
+    except BaseException:
+        store(batch.results_after_stop(remaining))
+        raise
+    finally:
+        on_batch(None)
+    stored = store(results)
+    if batch.abort_requested:
+        raise AbortedError("A tool asked to stop the run.")
+    return stored
+
+
+def _sorted(
+    session: Session, tools: Mapping[str, Tool], calls: tuple[ToolCallBlock, ...]
+) -> tuple[dict[str, ToolResultBlock], tuple[ToolCallBlock, ...]]:
+    """Return the results that are settled, and the calls that are to run."""
+    finished = finished_results(session)
+    known: dict[str, ToolResultBlock] = {}
+    remaining: list[ToolCallBlock] = []
+    for call in calls:
+        tool = tools.get(call.name)
+        begun = passed_gate(session, call.id, call.name) is not None
+        if call.id in finished:
+            known[call.id] = finished[call.id]
+        elif begun and (tool is None or tool.tier != "read"):
+            known[call.id] = ToolResultBlock(call.id, (TextBlock(UNKNOWN_OUTCOME),), is_error=True)
+        else:
+            remaining.append(call)
+    return known, tuple(remaining)

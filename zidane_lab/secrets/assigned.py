@@ -1,0 +1,79 @@
+"""Values written under the name of a credential: ``password = "…"``, ``"apiKey": "…"``, ``--token …``.
+
+The name says what it is; whether the value is one has to be judged (:func:`~zidane_lab.secrets.checks.is_random`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from zidane_lab.secrets.checks import is_random
+
+__all__ = ["NAME_ANCHORS", "assigned"]
+
+_STRONG: Final = (
+    *("password", "passwd", "passphrase", "pwd", "secret", "connection string"),
+    *(f"{each} secret" for each in ("client", "app", "consumer", "webhook")),
+    *(f"{each} password" for each in ("db", "database", "user", "admin", "root", "smtp", "mail")),
+    *(f"{each} key" for each in "api access private secret account auth signing encryption shared master".split()),
+    *(f"{each} key" for each in "license storage subscription session service deploy".split()),
+    *(f"{each} token" for each in "access auth refresh api bot id session bearer oauth personal".split()),
+)
+_WEAK: Final = ("token", "credential")
+
+
+def _written(words: str) -> Iterator[str]:
+    """Write words as names do: ``api_key``, ``API-KEY``, ``apiKey``, ``ApiKey``, ``apikey``…"""
+    parts = words.split()
+    for join in ("", "_", "-", " "):
+        joined = join.join(parts)
+        yield from (joined, joined.upper(), join.join(map(str.capitalize, parts)))
+        yield parts[0] + join + join.join(map(str.capitalize, parts[1:])) if parts[1:] else joined
+
+
+NAME_ANCHORS: Final[dict[str, bool]] = {
+    **{form: False for words in _STRONG for form in _written(words)},
+    **{form: True for words in _WEAK for form in _written(words)},
+}
+"""Each way to write a name, and whether it is a weak one, which is used for other things as well."""
+
+_VALUE: Final = re.compile(
+    r"""(?xi)
+    (?: [_-]? (?: access | key | id | value | prod | production | dev | test | staging | live | base | new | old | v?\d{1,2} ) ){0,3}
+    (?: \\?["'\]] ){0,3} [ \t]{0,3} (?P<by> => | := | = | : | , | (?<=[ \t]) )[ \t]{0,3}
+    (?: [bru]{1,2}(?=\\?["']) )?
+    (?: (?P<quote> \\?["'`] ) (?P<quoted> [^\n]{6,512}? ) (?P=quote)
+      | (?P<plain> [^\s"'`,;<>()\[\]{}|&\\]{8,512} ) )
+    """
+)
+
+
+def assigned(text: str, at: int, anchor: str) -> tuple[int, int] | None:
+    """Return where the value is that stands behind a name at ``at``; ``None`` if there is none worth keeping back.
+
+    Parameters
+    ----------
+    anchor
+        The name as it is written, one of :data:`NAME_ANCHORS`.
+    """
+    match = _VALUE.match(text, at + len(anchor))
+    if match is None:
+        return None
+    by, quoted = match["by"], match["quoted"]
+    if by in ("", ",") and (quoted is None or not by) and not _is_option(text, at):
+        return None
+    start, end = match.span("quoted" if quoted is not None else "plain")
+    value = text[start:end]
+    if quoted is None:
+        value = value.rstrip(".:!?")
+        end = start + len(value)
+    return (start, end) if is_random(value, weak=NAME_ANCHORS[anchor]) else None
+
+
+def _is_option(text: str, at: int) -> bool:
+    """Whether the name is an option of a command line, after which a space is enough."""
+    while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "-_"):
+        at -= 1
+    return text.startswith("-", at)

@@ -1,0 +1,130 @@
+"""Put placeholders into texts where credentials stand, and credentials back where placeholders do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from zidane_lab.secrets.known import SHORTEST
+from zidane_lab.secrets.scan import scan
+from zidane_lab.secrets.vault import PLACEHOLDER, Vault
+
+__all__ = ["mask", "mask_json", "placeholders_in", "unmask", "unmask_arguments"]
+
+T = TypeVar("T")
+
+_CUT: Final = re.compile(r"\n?\[… [^\]\n]{0,600}…\]\n?|…|\.\.\.")
+"""Where something was left out; half a credential may stand on either side."""
+
+_LONGEST_PART: Final = 600
+
+
+def mask(text: str, vault: Vault) -> str:
+    """Return ``text`` with every credential replaced by its placeholder; the very same text if there is none.
+
+    What is found by its format or its name is also found elsewhere in the text, and from then on. The result is
+    masked already: masking it again changes nothing.
+    """
+    vault.refresh()
+    if len(text) < SHORTEST:
+        return text
+    found = [(start, end) for start, end, _ in scan(text)]
+    for start, end in found:
+        vault.learn(text[start:end])
+    found += vault.known.find(text)
+    parts = _parts(text, vault)
+    if not found and not parts:
+        return text
+    pieces, at = [], 0
+    for start, end, form in _joined(text, [*((*each, "") for each in found), *((*each, "part") for each in parts)]):
+        pieces += [text[at:start], vault.hold(text[start:end], form=form)]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _joined(text: str, found: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Join places that overlap, and leave placeholders alone."""
+    taken = [match.span() for match in PLACEHOLDER.finditer(text)] if "[secret:" in text else []
+    last: tuple[int, int, str] | None = None
+    for start, end, form in sorted(found, key=lambda each: (each[0], -each[1])):
+        if any(start < right and left < end for left, right in taken):
+            continue
+        if last is not None and start < last[1]:
+            last = (last[0], max(end, last[1]), last[2])
+            continue
+        if last is not None:
+            yield last
+        last = (start, end, form)
+    if last is not None:
+        yield last
+
+
+def _parts(text: str, vault: Vault) -> list[tuple[int, int]]:
+    """Return where the beginning of a known value stands before a cut, or the end of one behind it."""
+    if not vault.known:
+        return []
+    found = []
+    for left, right in [(0, 0), *(match.span() for match in _CUT.finditer(text)), (len(text), len(text))]:
+        if left and not text[left - 1].isspace():
+            begin = vault.known.begun(text, max(0, left - _LONGEST_PART), left)
+            found += [(begin, left)] if begin is not None else []
+        if right < len(text) and not text[right].isspace():
+            end = vault.known.ended(text, right, min(len(text), right + _LONGEST_PART))
+            found += [(right, end)] if end is not None else []
+    return found
+
+
+_BINARY: Final = re.compile(r"(?:image/(?!svg)|audio/|video/|font/|application/(?:pdf|octet-stream|zip|gzip))")
+"""Types whose data are base64 text in a bundle."""
+
+
+def mask_json(value: T, vault: Vault) -> T:
+    """Mask every text in JSON-like data, keys too; the very same object if there is nothing to mask.
+
+    Pictures and other binary data of mime bundles are left alone.
+    """
+    return _walk(value, lambda text: mask(text, vault))  # type: ignore[no-any-return]  # of the same shape
+
+
+def unmask(text: str, vault: Vault) -> str:
+    """Put credentials back in the place of the placeholders whose values are known."""
+    if "[secret:" not in text:
+        return text
+    return PLACEHOLDER.sub(lambda match: vault.value_of(match[0]) or match[0], text)
+
+
+def unmask_arguments(arguments: Mapping[str, Any], vault: Vault) -> dict[str, Any]:
+    """Do the same in the arguments of a call."""
+    return dict(_walk(arguments, lambda text: unmask(text, vault)))
+
+
+def placeholders_in(value: object) -> set[str]:
+    """Return the placeholders in JSON-like data."""
+    found: set[str] = set()
+
+    def look(text: str) -> str:
+        found.update(PLACEHOLDER.findall(text))
+        return text
+
+    _walk(value, look)
+    return found
+
+
+def _walk(value: Any, change: Any) -> Any:
+    """Return data with ``change`` applied to every text; what it leaves alone stays the same object."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        changed = {
+            _walk(key, change): each if isinstance(key, str) and _BINARY.match(key) else _walk(each, change)
+            for key, each in value.items()
+        }
+        same = all(new is old for new, old in zip(changed, value, strict=False)) and len(changed) == len(value)
+        return value if same and all(changed[key] is value[key] for key in value) else changed
+    if isinstance(value, (list, tuple)):
+        items = [_walk(each, change) for each in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        return tuple(items) if isinstance(value, tuple) else items
+    return value

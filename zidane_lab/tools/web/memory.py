@@ -1,0 +1,69 @@
+"""The pages a conversation has fetched, kept for a while: the rest of a long one is shown without fetching again."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from zidane_lab.tools.base import ToolContext
+from zidane_lab.tools.web.pages import Page
+
+__all__ = ["MOST_PAGES", "Kept", "Pages", "pages_of"]
+
+MOST_PAGES: Final = 16
+"""Pages of a conversation that are kept; of more, the last ones."""
+
+KEEP_SECONDS: Final = 3_600.0
+"""How long a page is kept: what is read on must be of the page whose beginning was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A page, the file that has all of its text where there is one, and when it was fetched."""
+
+    page: Page
+    path: Path | None = None
+    at: float = 0.0
+
+
+class Pages:
+    """The last pages, by the address and the way they were asked for."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pages: OrderedDict[tuple[str, bool], Kept] = OrderedDict()
+        self._guard = threading.Lock()
+        self._clock = clock
+
+    def add(self, page: Page, path: Path | None, *, raw: bool) -> Kept:
+        """Keep a page."""
+        kept = Kept(page, path, self._clock())
+        with self._guard:
+            self._pages.pop((page.url, raw), None)
+            self._pages[page.url, raw] = kept
+            while len(self._pages) > MOST_PAGES:
+                self._pages.popitem(last=False)
+        return kept
+
+    def get(self, url: str, *, raw: bool) -> Kept | None:
+        """Return a page that is kept, and not too old."""
+        with self._guard:
+            kept = self._pages.get((url, raw))
+        return kept if kept is not None and self._clock() - kept.at < KEEP_SECONDS else None
+
+
+_OF_SESSIONS: Final[weakref.WeakKeyDictionary[object, Pages]] = weakref.WeakKeyDictionary()
+_GUARD: Final = threading.Lock()
+
+
+def pages_of(context: ToolContext) -> Pages:
+    """Return the pages of the conversation a call belongs to; none are kept for calls that belong to none."""
+    if context.outputs is None:
+        return Pages()
+    with _GUARD:
+        return _OF_SESSIONS.setdefault(context.outputs, Pages())
