@@ -19,7 +19,7 @@ DOCS: Final = Path(__file__).resolve().parent
 if str(DOCS) not in sys.path:
     sys.path.insert(0, str(DOCS))
 
-from parts import context, model, tables  # noqa: E402 - found from here on
+from parts import approvals, context, files, model, tables  # noqa: E402 - found from here on
 
 PART: Final = re.compile(r"(<!-- exact: (?P<name>[^>]+?) -->\n).*?(?=<!-- /exact -->)", re.DOTALL)
 
@@ -48,6 +48,10 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "tools": model.tools,
     "result": model.result,
     "failure": model.failure,
+    "command result": model.command_result,
+    "edit result": model.edit_result,
+    "task notice": model.task_notice,
+    "stale read": model.stale_read,
     "kept result": context.kept_result,
     "left out": context.left_out,
     "read again": context.read_again,
@@ -64,7 +68,16 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "summary prompt": context.summary_prompt,
     "summary prompt beginnings": context.summary_prompt_beginnings,
     "summary alone": context.summary_alone,
-    "verdicts": tables.verdicts,
+    "modes": approvals.modes,
+    "verdicts": approvals.verdicts,
+    "shell verdicts": approvals.shell_verdicts,
+    "harmless programs": approvals.harmless_programs,
+    "question": approvals.question,
+    "covered": approvals.covered,
+    "secret names": approvals.secret_names,
+    "guarded files": approvals.guarded_files,
+    "paths": files.paths,
+    "steered": files.steered,
     "commands": tables.commands,
     "settings": tables.settings,
     "providers": tables.providers,
@@ -79,6 +92,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "retry policy": tables.retry_policy,
     "resume policy": tables.resume_policy,
     "guards": tables.guards,
+    "container": tables.container,
 }
 
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from parts.text import fenced, listed
+
+if TYPE_CHECKING:
+    from zidane_lab.providers.base import ToolSpec
 
 
 def system() -> str:
@@ -24,14 +30,39 @@ def plan() -> str:
 
 
 def tools() -> str:
-    """Return every tool: its name, its description, its schema."""
-    from zidane_lab.chat.profiles import default_tools
-
+    """Return every tool of a notebook: its name, its description, its schema."""
     parts = []
-    for tool in default_tools():
-        schema = json.dumps(dict(tool.spec.parameters), indent=2, ensure_ascii=False)
-        parts.append(f"### {tool.spec.name}\n\n{fenced(tool.spec.description)}\n\n{fenced(schema, 'json')}")
+    for tool in notebook_tools():
+        schema = fenced(_by_lines(tool.parameters), "json")
+        parts.append(f"### {tool.name}\n\n{fenced(tool.description)}\n\n{schema}")
     return "\n\n".join(parts)
+
+
+def notebook_tools() -> tuple[ToolSpec, ...]:
+    """Return the tools of a notebook in the default profile, as its next request has them."""
+    import tempfile
+
+    from zidane_lab.chat.chat import Chat
+    from zidane_lab.chat.place import Place
+
+    with tempfile.TemporaryDirectory() as folder:
+        return Chat(Place(None, Path(folder), ""), env={"ZIDANE_HOME": folder}).next_request().tools
+
+
+def _by_lines(schema: Mapping[str, Any]) -> str:
+    """Return a schema as JSON with each argument on a line of its own."""
+    lines = []
+    for key, value in schema.items():
+        if key == "properties":
+            inner = [f"    {_json(name)}: {_json(each)}" for name, each in value.items()]
+            lines.append('  "properties": {\n' + ",\n".join(inner) + "\n  }" if inner else '  "properties": {}')
+        else:
+            lines.append(f"  {_json(key)}: {_json(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def result() -> str:
@@ -116,19 +147,86 @@ def attachments() -> str:
 
 
 def refusals() -> str:
-    """Return the result of a refused call: nobody to ask, a person said no, plan mode."""
+    """Return the result of a refused call: nobody to ask, a no, a no with a reason, a rule, plan mode."""
+    from zidane_lab.approvals.decisions import Answer
     from zidane_lab.approvals.gate import Ask, Gate, Question
     from zidane_lab.events import Ids, ToolGate
 
-    async def nobody(_question: Question) -> bool | None:
-        return None
+    def says(answer: bool | Answer | None) -> Ask:
+        async def ask(_question: Question) -> bool | Answer | None:
+            return answer
 
-    async def no(_question: Question) -> bool | None:
-        return False
+        return ask
 
-    def refused(ask: Ask, mode: str) -> str:
+    def refused(ask: Ask, mode: str = "auto", denied: tuple[str, ...] = ()) -> str:
         event = ToolGate(Ids(), "run_python", {"code": "penguins.to_csv('copy.csv')", "intent": "Save a copy"})
-        asyncio.run(Gate(ask, mode=mode)(event))
+        asyncio.run(Gate(ask, mode=mode, denied=lambda: denied)(event))
         return f"Blocked: {event.block}"
 
-    return listed(refused(nobody, "auto"), refused(no, "auto"), refused(nobody, "plan"))
+    return listed(
+        refused(says(None)),
+        refused(says(False)),
+        refused(says(Answer("deny", "use another name"))),
+        refused(says(None), denied=("run_python",)),
+        refused(says(None), "plan"),
+    )
+
+
+def command_result() -> str:
+    """Return the result of a command that failed, and that had another tool done it."""
+    from zidane_lab.tools.base import ToolContext
+    from zidane_lab.tools.shell import ShellOptions, shell_tool
+
+    async def run(folder: str, command: str) -> str:
+        tool = shell_tool(ShellOptions(tools=("read_file",)))
+        output = await tool.run(ToolContext(cwd=Path(folder)), {"command": command})
+        return re.sub(r"\d+\.\d\d s", "0.01 s", output.parts[0].text)
+
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "notes.md").write_text("remember the milk\n", encoding="utf-8")
+        failed = "echo 12 passed, 1 failed; exit 1"
+        return listed(asyncio.run(run(folder, failed)), "", asyncio.run(run(folder, "cat notes.md")))
+
+
+def edit_result() -> str:
+    """Return the result of several edits of which one did not fit and one was not allowed."""
+    import tempfile
+
+    from zidane_lab.tools.base import ToolContext
+    from zidane_lab.tools.edits.outcomes import apply_hunk_mask, rewrite_result
+    from zidane_lab.tools.multi_edit import multi_edit_tool
+
+    edits = [
+        {"old_string": "milk", "new_string": "bread"},
+        {"old_string": "buy wine", "new_string": "buy juice"},
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "notes.md").write_text("remember the milk\n", encoding="utf-8")
+        call = {"path": "notes.md", "edits": edits}
+        output = asyncio.run(multi_edit_tool().run(ToolContext(cwd=Path(folder)), call))
+    text, _ = rewrite_result(output.parts[0].text, apply_hunk_mask((True, True, False), "keep the title"))
+    return fenced(text)
+
+
+def task_notice() -> str:
+    """Return what is said of a background task that has ended."""
+    from datetime import UTC, datetime
+
+    from zidane_lab.contexts.task import TaskInfo
+    from zidane_lab.contexts.task_notices import completion_notice
+
+    started = datetime(2026, 1, 31, tzinfo=UTC)
+    log = Path("/data/penguins/.zidane/sessions/analysis/20260131-142059-3f9c0a/tasks/task-1.log")
+    info = TaskInfo(
+        "task-1", "shell", "Train", "python train.py", None, "completed", started, 73.2, exit_code=0, log=log
+    )
+    return fenced(completion_notice(info, b"epoch 2: loss 0.14\nepoch 3: loss 0.12\n"))
+
+
+def stale_read() -> str:
+    """Return the line behind the result of a change that made an earlier reading out of date."""
+    from zidane_lab.compaction.stale_reads import render_stale_read_notice
+
+    return fenced(render_stale_read_notice(["/data/penguins/notes.md"]))

@@ -1,4 +1,4 @@
-"""Tables: what the gate says, commands, settings, options, events, fields."""
+"""Tables: commands, settings, options, events, fields."""
 
 from __future__ import annotations
 
@@ -8,41 +8,8 @@ from typing import Final
 
 from parts.text import fenced, fields_of, first_paragraph, table
 
-SAMPLES: Final = (
-    "means = df.groupby('species').mean(numeric_only=True)",
-    "pd.read_csv('more.csv').head()",
-    "df.plot.scatter('a', 'b')",
-    "import sklearn",
-    "df['b'] = 1",
-    "df.drop(columns='a', inplace=True)",
-    "df = df.dropna()",
-    "del df",
-    "df.to_csv('copy.csv')",
-    "import subprocess",
-    "!ls",
-    "%pip install polars",
-    "import os; os.environ['HOME']",
-    "pd.read_csv('https://example.org/x.csv')",
-    "pd.read_pickle('model.pkl')",
-    "eval(text)",
-)
-"""Code that ``docs/approvals.md`` shows the gate's answer to."""
-
-WINDOWS: Final = (32_768, 128_000, 200_000, 272_000, 1_000_000)
+WINDOWS: Final = (16_384, 32_768, 128_000, 200_000, 272_000, 1_000_000)
 """Windows, in tokens, that ``docs/compaction.md`` gives figures for."""
-
-
-def verdicts() -> str:
-    """Return pieces of code and what the gate says of them, where ``df`` is the person's own table."""
-    from zidane_lab.approvals.python_code import classify
-
-    known = {"df": "pandas.DataFrame()", "pd": "pandas"}
-    rows = []
-    for code in SAMPLES:
-        verdict = classify(code, protected=frozenset({"df"}), known=known)
-        whys = "; ".join(dict.fromkeys(reason.why for reason in verdict.reasons))
-        rows.append((f"`{code}`", "runs" if verdict.risk == "pure" else f"asks: {whys}"))
-    return table(("code", "in mode `auto`"), rows)
 
 
 def commands() -> str:
@@ -185,3 +152,10 @@ def guards() -> str:
     from zidane_lab.agent.guards.settings import GuardSettings
 
     return fields_of(GuardSettings)
+
+
+def container() -> str:
+    """Return the fields of ``ContainerSpec``."""
+    from zidane_lab.contexts.container import ContainerSpec
+
+    return fields_of(ContainerSpec)

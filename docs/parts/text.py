@@ -48,7 +48,7 @@ def fields_of(cls: type[Any]) -> str:
 def _default(cls: type[Any], field: dataclasses.Field[Any]) -> str:
     if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
         return ""
-    value = getattr(cls(), field.name)
+    value = field.default if field.default is not dataclasses.MISSING else field.default_factory()
     if dataclasses.is_dataclass(value):
         return f"`{type(value).__name__}()`"
     if isinstance(value, frozenset):

@@ -92,7 +92,11 @@ class _Exec:
         with self.lock:  # what has been read is sent whole
             self.code = code if code >= 0 else 128 - code
             self.running = False
-        connection.shutdown(socket.SHUT_RDWR)
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:  # the other end was first
+                pass
+            connection.close()
 
 
 class _Container:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
@@ -17,21 +18,28 @@ def percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
+def kept_on_overflow() -> int:
+    """Tokens of newest results that stay when the service refused the request as too long."""
+    from zidane_lab.agent.room import Room
+
+    return int(re.search(r"protect=([\d_]+)", inspect.getsource(Room.after_overflow))[1])
+
+
 def context() -> list[str]:
     from zidane_lab.agent.cache import LEAST_SHARE, LEAST_TOKENS
-    from zidane_lab.agent.room import _OVERFLOW_PRUNE
     from zidane_lab.compaction.prune import PrunePolicy
     from zidane_lab.compaction.useless import SMALL_SUFFIX
-    from zidane_lab.providers.catalog import OUTPUT_RESERVE
+    from zidane_lab.providers.catalog import OUTPUT_RESERVE, SMALLEST_SHARE
     from zidane_lab.session.persisted import DEFAULT_THRESHOLD, PERSISTENCE_PREVIEW_BYTES
 
     policy = PrunePolicy()
+    assert SMALLEST_SHARE == 5
     return [
-        f"{OUTPUT_RESERVE:,} tokens of the window are kept free",
+        f"{OUTPUT_RESERVE:,} tokens of the window are kept free for the answer, at most four fifths of it",
         f"at least {LEAST_TOKENS:,} tokens, and {percent(LEAST_SHARE)} of what it could have read",
         f"at most {SMALL_SUFFIX:,} tokens follow",
         f"before the newest {policy.protect:,} tokens of results, if that saves at least {policy.minimum:,}",
-        f"before the newest {_OVERFLOW_PRUNE.protect:,} tokens of results",
+        f"before the newest {kept_on_overflow():,} tokens of results",
         f"less than {policy.smallest} tokens",
         f"more than {DEFAULT_THRESHOLD:,} bytes goes to a file",
         f"first {PERSISTENCE_PREVIEW_BYTES:,} bytes",
@@ -39,7 +47,8 @@ def context() -> list[str]:
 
 
 def compaction() -> list[str]:
-    from zidane_lab.agent.room import _OVERFLOW_KEEPS, _OVERFLOW_PRUNE
+    from zidane_lab.agent.compacting import RESTORE_SHARE
+    from zidane_lab.agent.room import _OVERFLOW_KEEPS
     from zidane_lab.compaction.config import AutoCompact
     from zidane_lab.compaction.restore import PostCompactRestoreOptions
     from zidane_lab.compaction.scope import KEEP_TURNS
@@ -56,7 +65,7 @@ def compaction() -> list[str]:
         f"all turns but the last {words[config.keep_turns]} are summarised",
         f"grown by less than {percent(config.min_growth)} of the window",
         f"failed {words[config.max_failures]} in a row",
-        f"except the newest {_OVERFLOW_PRUNE.protect:,} tokens",
+        f"except the newest {kept_on_overflow():,} tokens",
         f"at most {MOST_FILES} and {MOST_VARIABLES}",
         f"at most {words[config.max_ptl_retries]}",
         f"Failures that pass are repeated {words[TRANSIENT_RETRIES]}",
@@ -66,6 +75,7 @@ def compaction() -> list[str]:
         f"at most {restored.file_token_per_file_cap:,} tokens each and {restored.file_token_budget:,} in all",
         f"the last {restored.max_variables_to_restore} variables",
         f"{restored.variable_token_per_variable_cap} tokens each, {restored.variable_token_budget:,} in all",
+        f"more than {percent(RESTORE_SHARE)} of the window",
     ]
 
 
@@ -106,9 +116,42 @@ def reliability() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("told", [context, compaction, budgets, reliability], ids=lambda told: told.__name__)
+def files() -> list[str]:
+    from zidane_lab.tools import grep
+    from zidane_lab.tools.edits.files import MAX_BYTES
+    from zidane_lab.tools.pages import PAGE_BYTES
+    from zidane_lab.tools.read_file import DEFAULT_LIMIT
+
+    return [
+        f"the first {DEFAULT_LIMIT} lines",
+        f"A page holds at most {PAGE_BYTES // 1024} KB",
+        f"after {grep.TIME_LIMIT:.0f} seconds it shows",
+        f"those of more than {MAX_BYTES // 1_048_576} MB",
+    ]
+
+
+def shell_and_tasks() -> list[str]:
+    from zidane_lab.agent.task_notices import MOST_PROLONGED
+    from zidane_lab.contexts.bounded_log import LOG_BYTES
+    from zidane_lab.contexts.tasks import MAX_RUNNING
+    from zidane_lab.tools.shell import ShellOptions
+    from zidane_lab.tools.shell_output import KEPT_BYTES
+    from zidane_lab.tools.tasks import LONGEST_SECONDS
+
+    assert (ShellOptions().nudge_after, ShellOptions().timeout, LONGEST_SECONDS, MOST_PROLONGED) == (60, None, 600, 5)
+    return [
+        f"At most {MAX_RUNNING} tasks run",
+        f"up to {KEPT_BYTES // 1_048_576} MB of a command",
+        f"up to {LOG_BYTES // 1_048_576} MB each",
+    ]
+
+
+TOLD = [context, compaction, budgets, reliability, files, shell_and_tasks]
+
+
+@pytest.mark.parametrize("told", TOLD, ids=lambda told: told.__name__)
 def test_numbers_are_those_of_the_code(told):
-    text = page(f"{told.__name__}.md")
+    text = page(f"{told.__name__.replace('_', '-')}.md")
     for words in told():
         assert words in text, words
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -55,29 +56,32 @@ def test_a_changed_text_is_noticed(script, monkeypatch, module, name):
 
 
 def test_a_changed_tool_is_noticed(script, monkeypatch):
-    from zidane_lab.chat import profiles
+    from zidane_lab.chat import toolbox
 
-    monkeypatch.setattr(profiles, "read_tools", lambda: ())
+    monkeypatch.setattr(toolbox, "read_tools", lambda *_: ())
     assert script.render(PAGE) != PAGE
 
 
 def test_what_is_shown_is_what_a_request_holds(script):
     """The page against the bytes, without the script in between."""
     from zidane_lab.chat.profiles import PROFILES
+    from zidane_lab.chat.toolbox import Toolbox
+    from zidane_lab.contexts.tasks import TaskRegistry
     from zidane_lab.providers.anthropic_request import build_request
     from zidane_lab.providers.base import Request
     from zidane_lab.turns import TextBlock, Turn
 
     for profile in PROFILES.values():
-        tools = tuple(tool.spec for tool in profile.tools())
+        tools = tuple(tool.spec for tool in profile.tools(Toolbox(TaskRegistry())))
         body = build_request(
             Request("claude-x", profile.system, (Turn("user", (TextBlock("hi"),)),), tools), producer="anthropic"
         )
         for paragraph in body["system"][0]["text"].split("\n\n"):
             assert paragraph.strip() in PAGE
         for tool in body["tools"]:
-            assert f"### {tool['name']}\n" in PAGE
-            assert tool["description"] in PAGE
+            shown = PAGE.split(f"### {tool['name']}\n")[1].split("\n### ")[0]
+            assert tool["description"] in shown
+            assert json.loads(shown.split("```json\n")[1].split("\n```")[0]) == tool["input_schema"]
         sent = re.sub(r"\s", "", str(body["messages"]))
         assert sent.count("'text':'hi'") == 1, "a prompt is sent with nothing added"
 

@@ -184,7 +184,8 @@ class Agent:
         ConfigurationError
             Nothing is running, or the prompt is empty.
         """
-        if self._run is None:
+        task = self._task
+        if self._run is None or task is None or task.done():  # one that has ended hears nothing any more
             raise ConfigurationError("Nothing is running to be steered.", hint="Send it as an ordinary prompt.")
         self._inbox.steers.append(prompt_blocks(prompt))
 

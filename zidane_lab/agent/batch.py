@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.call_journal import CallJournal
 from zidane_lab.agent.guards.gate_resume import settle
 from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
@@ -38,17 +39,13 @@ def _error(call_id: str, text: str) -> ToolResultBlock:
     return ToolResultBlock(call_id, (TextBlock(text),), is_error=True)
 
 
-def _ignore(_gate: ToolGate) -> None:
-    """Keep nothing of a call that passed the gate."""
-
-
 @dataclass(slots=True)
 class Batch:
     """Runs the calls of one turn.
 
     ``superseded`` is asked before each call starts; once it says yes, the rest is skipped. ``waiting`` is entered
     while a call is at the gate, or its tool asks, where a person may take their time. ``interact`` is how tools ask.
-    ``gate`` makes the event a call passes the gate with, and ``passed`` is told when it has passed and starts.
+    ``gate`` makes the event a call passes the gate with; the ``journal`` is told when it has passed and starts.
     """
 
     tools: Mapping[str, Tool]
@@ -64,7 +61,7 @@ class Batch:
     place: ExecutionContext | None = None
     interact: Interact | None = None
     gate: Callable[[Ids, str, dict[str, Any]], ToolGate] = ToolGate
-    passed: Callable[[ToolGate], object] = _ignore
+    journal: CallJournal | None = None
     abort_requested: bool = False
     _running: dict[str, asyncio.Task[ToolResultBlock]] = field(default_factory=dict)
     _known: set[str] = field(default_factory=set)
@@ -158,12 +155,7 @@ class Batch:
         if isinstance(prepared, str):
             return _error(call.id, prepared), "error", call.input
         tool, arguments = prepared
-        gate = self.gate(ids, call.name, arguments)
-        with self.waiting():
-            failures = await self.hooks.emit(gate)
-        settle(gate, runs_again=True)
-        if failures and gate.block is None:
-            gate.block = f"the permission check itself failed ({failures[0].error}), so the call was refused."
+        gate = await self._gated(ids, call, arguments)
         if gate.block is not None:
             return _error(call.id, f"Blocked: {gate.block}"), "blocked", gate.input
         unstarted = self._unstarted(call.id)  # a person may have taken their time over the gate's question
@@ -172,7 +164,8 @@ class Batch:
         if gate.result is not None:
             return replace(gate.result, call_id=call.id), "ok", gate.input
 
-        self.passed(gate)
+        if self.journal is not None:
+            self.journal.passed(gate)
         await self.hooks.emit(ToolBefore(ids, call.name, gate.input))
         task = asyncio.ensure_future(self._body(tool, gate.input, ids))
         self._running[call.id] = task
@@ -196,6 +189,16 @@ class Batch:
             return _error(call.id, INTERRUPTED), "interrupted", gate.input
         result = replace(task.result(), call_id=call.id)
         return result, "error" if result.is_error else "ok", gate.input
+
+    async def _gated(self, ids: Ids, call: ToolCallBlock, arguments: dict[str, Any]) -> ToolGate:
+        """Put a call to the gate; where the gate itself fails, it stays shut."""
+        gate = self.gate(ids, call.name, arguments)
+        with self.waiting():
+            failures = await self.hooks.emit(gate)
+        settle(gate, runs_again=True)
+        if failures and gate.block is None:
+            gate.block = f"the permission check itself failed ({failures[0].error}), so the call was refused."
+        return gate
 
     def _prepare(self, call: ToolCallBlock) -> tuple[Tool, dict[str, Any]] | str:
         """Find the tool and check the arguments; a text says what is wrong, for the model."""

@@ -88,12 +88,17 @@ class Caller:
             except ContextExceededError as error:
                 if await self.room.after_overflow(self.target, lambda: self.request(index), tries=shortened):
                     shortened += 1
-                    continue
-                await self._fall_back(error, shortened=True)
+                else:
+                    await self._go_on_with_another(error, index, shortened=True)
+                    shortened = 0  # the window of the one that takes over is another
             except ProviderError as error:
-                await self._fall_back(error, shortened=bool(shortened))
-            shortened = 0  # the window of the one that takes over is another
-            await self._make_room(index)
+                await self._go_on_with_another(error, index, shortened=bool(shortened))
+                shortened = 0
+            await check(self._ledger, self._kit.hooks.emit, self._ids)  # what failed, and a summary, cost too
+
+    async def _go_on_with_another(self, error: ProviderError, index: int, *, shortened: bool) -> None:
+        await self._fall_back(error, shortened=shortened)
+        await self._make_room(index)
 
     async def _make_room(self, index: int) -> None:
         answering = await self.room.make(self.target, lambda: self.request(index))

@@ -72,7 +72,7 @@ def recover(session: Session, model: str | None = None) -> Turn | None:
         return None
     turn_id, run_id = str(pieces[-1].get("turn")), pieces[-1].get("run")
     last = session.turns[-1] if session.turns else None
-    if last is None or last.role != "user" or last.run_id != run_id or any(t.id == turn_id for t in session.turns):
+    if last is None or last.role != "user" or last.run_id != run_id or session.holds(turn_id):
         return None
     text = "".join(str(piece.get("text", "")) for piece in pieces if piece.get("turn") == turn_id)
     return session.append(Turn("assistant", (TextBlock(text),), id=turn_id, run_id=last.run_id, model=model))

@@ -1,8 +1,7 @@
 """Go on with the tool calls of a process that died, instead of telling the model that all of them were cut.
 
 A kernel killed while a person was being asked leaves a conversation that ends in open calls. What became of each is
-known from the session: :class:`CallJournal` keeps which calls passed the gate and, as soon as somebody has to wait,
-what the finished ones of the batch gave. :func:`resume_calls` then answers every call once:
+known from the session (:mod:`zidane_lab.agent.call_journal`), and every call is answered once:
 
 * one that had finished: with the result it gave;
 * one that had begun and only looks, or asks: it runs again, its gate marked as resumed;
@@ -12,102 +11,32 @@ what the finished ones of the batch gave. :func:`resume_calls` then answers ever
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from zidane_lab.agent.batch import Batch
 from zidane_lab.agent.behavior import Behavior
-from zidane_lab.agent.guards.gate_resume import keep_passed, passed_gate, resumed_gate
-from zidane_lab.agent.hooks import HookBus, Uninstall
+from zidane_lab.agent.call_journal import CallJournal, finished_results
+from zidane_lab.agent.guards.gate_resume import passed_gate, resumed_gate
 from zidane_lab.agent.kit import Kit
-from zidane_lab.errors import AbortedError, SessionError
-from zidane_lab.events import Ids, ToolAfter, ToolGate
+from zidane_lab.errors import AbortedError
+from zidane_lab.events import Ids
 from zidane_lab.session.interactions import Interact
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
-from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn, block_from_json, block_to_json
+from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn
 from zidane_lab.wire.pairing import TOOL_USE_INTERRUPTED
 from zidane_lab.wire.tail import open_calls
 
-__all__ = ["CALL_RESULT", "UNKNOWN_OUTCOME", "CallJournal", "finished_results", "resume_calls"]
-
-CALL_RESULT: Final = "call-result"
-"""Kind of the record of a call that ended while another of its batch waited for a person."""
+__all__ = ["UNKNOWN_OUTCOME", "resume_calls"]
 
 UNKNOWN_OUTCOME: Final = (
     f"{TOOL_USE_INTERRUPTED} The kernel ended while this call was running: whether it took effect is not known. "
     "Look before you do it again."
 )
 """Result of a call that may have done something."""
-
-
-@dataclass(slots=True)
-class CallJournal:
-    """Keeps how far a batch has come: a hook bundle, and the ``passed`` of its :class:`~zidane_lab.agent.batch.Batch`.
-
-    Results of a batch become a turn when all are there, so they are recorded one by one only while a person is waited
-    for (:meth:`waits`), which may take longer than the process lives.
-    """
-
-    session: Session
-    tools: Mapping[str, Tool]
-    _ended: dict[str, ToolResultBlock] = field(default_factory=dict)
-    _turn: str | None = None
-    _waiting: bool = False
-
-    def install(self, hooks: HookBus) -> Uninstall:
-        """Subscribe to the ends of calls."""
-        return hooks.on(ToolAfter, self._after)
-
-    def passed(self, gate: ToolGate) -> None:
-        """Record that a call has passed the gate and begins; not of one that may begin twice without harm."""
-        tool = self.tools.get(gate.tool)
-        if tool is not None and tool.tier == "read" and not gate.resume_state:
-            return
-        # A disk that fails ends the run when the turn of results is stored; until then memory has it.
-        with contextlib.suppress(SessionError):
-            keep_passed(self.session, gate)
-
-    def waits(self) -> None:
-        """Say that a person is asked now: record what has ended, and from now on what ends."""
-        self._waiting = True
-        for call_id, result in self._ended.items():
-            self._keep(call_id, result)
-        self._ended.clear()
-
-    def _after(self, event: ToolAfter) -> None:
-        if event.ids.turn_id != self._turn:
-            self._turn, self._waiting = event.ids.turn_id, False
-            self._ended.clear()
-        call_id = event.ids.call_id
-        if not call_id:
-            return
-        if self._waiting:
-            self._keep(call_id, event.result)
-        else:
-            self._ended[call_id] = event.result
-
-    def _keep(self, call_id: str, result: ToolResultBlock) -> None:
-        with contextlib.suppress(SessionError):
-            self.session.record(CALL_RESULT, {"call": call_id, "result": block_to_json(result)})
-
-
-def finished_results(session: Session) -> dict[str, ToolResultBlock]:
-    """Return the results recorded of calls of unfinished batches, by call; records that cannot be read are left out."""
-    found: dict[str, ToolResultBlock] = {}
-    for data in session.records(CALL_RESULT):
-        call_id, raw = data.get("call"), data.get("result")
-        try:
-            block = block_from_json(raw) if isinstance(raw, Mapping) else None
-        except (SessionError, AttributeError, KeyError, TypeError, ValueError):
-            continue
-        if isinstance(block, ToolResultBlock) and block.call_id == call_id:
-            found[block.call_id] = block
-    return found
 
 
 async def resume_calls(
@@ -169,7 +98,7 @@ async def resume_calls(
         place=kit.place,
         interact=interact,
         gate=partial(resumed_gate, session),
-        passed=journal.passed if journal is not None else lambda _gate: None,
+        journal=journal,
     )
 
     def store(results: tuple[ToolResultBlock, ...]) -> Turn:

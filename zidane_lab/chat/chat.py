@@ -105,12 +105,18 @@ class Chat:
         ------
         ConfigurationError
             A run is under way.
+        SessionError
+            The end of the conversation left could not be written; it is left all the same.
         """
         self._idle("start a new session")
-        if self._session is not None:
-            self._session.close()
-        self._session = None
-        self._continuity, self.grants = Continuity(), Grants()
+        self._leave(None)
+
+    def _leave(self, following: Session | None) -> None:
+        """Go over to another conversation, also when the disk refuses the rest of the one left; that is raised."""
+        left, self._session = self._session, following
+        self._continuity, self.grants = Continuity(), Grants()  # what was learnt and allowed in it ends with it
+        if left is not None:
+            left.close()
 
     def resume(self, prefix: str | None = None) -> Session:
         """Open an earlier conversation of this notebook: by the start of its id, or the newest other one.
@@ -129,9 +135,8 @@ class Chat:
         if self._session is not None and path == self._session.path:
             return self._session
         session = Session.open(path)
+        self._leave(session)  # first: what fails from here on must not keep the lock of a session nobody has
         recover(session)
-        self.new()
-        self._session = session
         return session
 
     def branch(self, prefix: str | None = None) -> Session:
@@ -148,9 +153,8 @@ class Chat:
         """
         self._idle("branch a session")
         session = Session.branch(self._find(prefix), folder=self.folder)
+        self._leave(session)
         recover(session)
-        self.new()
-        self._session = session
         return session
 
     def _find(self, prefix: str | None) -> Path:
@@ -166,8 +170,9 @@ class Chat:
 
     def move(self, place: Place) -> None:
         """Go on beside another notebook; the conversation so far stays where it is."""
-        self.new()
+        self._idle("go on beside another notebook")
         self.place = place
+        self._leave(None)
 
     async def settle(self, seconds: float) -> bool:
         """Stop the run, if one is on, and wait for its end; ``False`` when it has not ended in time."""
@@ -183,13 +188,13 @@ class Chat:
 
     async def close(self) -> None:
         """Release the session's lock and the providers' connections."""
-        if self._session is not None:
-            self._session.close()
-        self._session = None
-        tasks, self._tasks = self._tasks, None
-        if tasks is not None:
-            await tasks.aclose()
-        await self._providers.aclose()
+        try:
+            self._leave(None)
+        finally:
+            tasks, self._tasks = self._tasks, None
+            if tasks is not None:
+                await tasks.aclose()
+            await self._providers.aclose()
 
     def _idle(self, what: str) -> None:
         if self.agent is not None:

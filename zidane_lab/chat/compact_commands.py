@@ -18,6 +18,8 @@ _MARKS: Final = re.compile(r"[\\`*_\[\]<>!#$~]")
 _GIST: Final = 80
 """Characters of a turn that are shown."""
 
+_COUNT: Final = re.compile(r"0*[1-9][0-9]{0,8}")
+
 _SCOPES: Final = frozenset({"full", "tail", "from", "up_to", "up-to"})
 
 
@@ -28,7 +30,10 @@ _SCOPES: Final = frozenset({"full", "tail", "from", "up_to", "up-to"})
 )
 async def _compact(context: CommandContext, arguments: str) -> Reply:
     chat = context.chat
-    if arguments == "undo":
+    words = arguments.lower().split()
+    if words[:1] == ["undo"]:
+        if len(words) > 1:
+            raise ConfigurationError("/compact undo takes nothing behind it.", hint="It takes the newest one back.")
         turn_id = chat.undo_compaction()
         return Reply(
             f"The summary `{turn_id}` no longer counts: the turns it stood for are sent again. "
@@ -42,7 +47,7 @@ async def _compact(context: CommandContext, arguments: str) -> Reply:
 @command("turns", "/turns [N]", "the last turns with their ids, as `/compact from TURN` and `up_to TURN` take them")
 async def _turns(context: CommandContext, arguments: str) -> Reply:
     turns = context.chat.session.turns
-    if arguments and not _is_count(arguments):
+    if arguments and not _COUNT.fullmatch(arguments):
         raise ConfigurationError(f"{arguments!r} is no number of turns.", hint="Write `%zidane /turns 50`.")
     shown = turns[-(int(arguments) if arguments else 20) :] if turns else ()
     if not shown:
@@ -64,12 +69,9 @@ def _gist(turn: Turn) -> str:
 def split_scope(arguments: str) -> tuple[str, str]:
     """Split ``tail 6 keep the numbers`` into the scope and what the summary should pay attention to."""
     words = arguments.split()
-    if not words or words[0] not in _SCOPES:
+    scope = words[0].lower() if words else ""
+    if scope not in _SCOPES:
         return "tail", arguments
-    numbered = words[0] == "tail" and len(words) > 1 and _is_count(words[1])
-    taken = 2 if numbered or words[0] in {"from", "up_to", "up-to"} else 1
+    numbered = scope == "tail" and len(words) > 1 and words[1].isascii() and words[1].isdigit()
+    taken = 2 if numbered or scope in {"from", "up_to", "up-to"} else 1
     return " ".join(words[:taken]), " ".join(words[taken:])
-
-
-def _is_count(word: str) -> bool:
-    return word.isascii() and word.isdigit()

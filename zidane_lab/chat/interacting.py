@@ -194,6 +194,8 @@ class Desk:
             if not shown.done():
                 shown.cancel()
                 await asyncio.wait({shown})  # it takes its form away
+            if not shown.cancelled():
+                shown.exception()  # of a front that failed when its answer was not needed any more
 
     async def _shown(self, interaction: Interaction, front: Front) -> InteractionAnswer | None:
         return await front(interaction)

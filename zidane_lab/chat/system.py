@@ -18,6 +18,7 @@ from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import Profile
 from zidane_lab.events import AgentStart, CompactEnd, UserTurn
 from zidane_lab.session.session import Session
+from zidane_lab.wire.cutoff import replaced_ids
 
 __all__ = ["SystemRecord", "compose_system", "frozen_system"]
 
@@ -41,7 +42,7 @@ def frozen_system(session: Session, profile: Profile, place: Place, cwd: Path) -
         session.records(SYSTEM_SNAPSHOT),
         compose_system(profile, place, cwd, today),
         key=profile.name,
-        turns=[turn.id for turn in session.turns],
+        turns={turn.id for turn in session.turns} - replaced_ids(session.turns, session.wire_state.undone),
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
 from zidane_lab.agent.context_breakdown import ExactCounts, context_breakdown
+from zidane_lab.agent.context_size import measured_in
 from zidane_lab.chat.chat import Chat
 from zidane_lab.chat.commands import CommandContext, Reply, command
 from zidane_lab.chat.context_report import context_report
@@ -105,7 +106,7 @@ async def _context(context: CommandContext, _arguments: str) -> Reply:
         request.system,
         request.tools,
         request.turns,
-        measured=_measured(chat.session.turns),
+        measured=_measured(chat.session),
         window=window,
         exact=exact,
         summaries=[summary_turn_id(turn.id) for turn in chat.session.turns if is_marker(turn)],
@@ -114,14 +115,10 @@ async def _context(context: CommandContext, _arguments: str) -> Reply:
     return _reply(context_report(breakdown, name, counted_by=counted_by, trouble=trouble))
 
 
-def _measured(turns: Sequence[Turn]) -> Usage | None:
-    """Return what the newest answer's prompt took, unless a summary has changed since what is sent."""
-    for turn in reversed(turns):
-        if is_marker(turn):
-            return None
-        if turn.role == "assistant" and turn.usage is not None and turn.usage.context > 0:
-            return turn.usage
-    return None
+def _measured(session: Session) -> Usage | None:
+    """Return what the newest answer's prompt took, unless what is sent has been changed since."""
+    measured = measured_in(session.turns, session.wire_state)
+    return None if measured is None else next(turn.usage for turn in session.turns if turn.id == measured[0])
 
 
 async def _counts(chat: Chat, name: str, request: Request) -> ExactCounts | None:
@@ -130,7 +127,8 @@ async def _counts(chat: Chat, name: str, request: Request) -> ExactCounts | None
     To look at the context must not send it anywhere new.
     """
     kind, _ = split_model(name)
-    answered_by = next((turn.model for turn in reversed(chat.session.turns) if turn.role == "assistant"), None)
+    answers = (turn.model for turn in reversed(chat.session.turns) if turn.role == "assistant" and turn.model)
+    answered_by = next(answers, None)  # what is put back behind a summary is nobody's
     if not request.turns or answered_by is None or split_model(answered_by)[0] != kind:
         return None
     provider = create_provider(kind, env=chat.env)

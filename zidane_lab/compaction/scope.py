@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias
 
@@ -11,6 +12,8 @@ __all__ = ["KEEP_TURNS", "Direction", "From", "Full", "Scope", "Tail", "UpTo", "
 
 KEEP_TURNS: Final = 4
 """Turns that stay word for word unless said otherwise."""
+
+_NUMBER: Final = re.compile(r"-?[0-9]{1,9}")
 
 Direction: TypeAlias = Literal["full", "tail", "from", "up_to"]
 """What kind of part it is."""
@@ -81,7 +84,7 @@ def parse_scope(text: str, *, keep_turns: int = KEEP_TURNS) -> Scope:
             return Full()
         case ["tail"]:
             return Tail(keep_turns)
-        case ["tail", number] if number.isascii() and number.lstrip("-").isdigit() and number.count("-") <= 1:
+        case ["tail", number] if _NUMBER.fullmatch(number):
             return Tail(int(number))
         case ["from", turn_id]:
             return From(turn_id)

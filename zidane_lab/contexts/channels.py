@@ -22,9 +22,9 @@ QUIET_SECONDS: Final = 1.0
 """How long nothing may come after the command's end until its output counts as over: something it left running may
 hold the channel open for ever."""
 STUCK_SECONDS: Final = 2.0
-"""How long a listener that does not return may hold up the end of a command that was stopped."""
+"""How long a slow listener may hold up the end of a command that was stopped."""
 END_SECONDS: Final = 10.0
-"""How long the end of a command that was ended may take to be told, beyond its grace."""
+"""How long the place may take to say that it has ended a command, beyond the command's grace."""
 
 
 class Channel(Protocol):
@@ -102,8 +102,7 @@ class RemoteCommand:
         self._session = 0
         self._left: tuple[int, ...] = ()
         self._started = time.monotonic()
-        self._noise = bytearray()
-        self._said = bytearray()
+        self._noise: dict[OutputStream, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
         self._timer: asyncio.TimerHandle | None = None
         self._stopping: asyncio.Task[None] | None = None
         self._pumping = self._loop.create_task(self._pump())
@@ -189,19 +188,22 @@ class RemoteCommand:
             return
         known = self._left if self._has_exited else ()
         still: tuple[int, ...] = ()
+        ending = asyncio.ensure_future(self._ask(end_argv(self._session, grace=grace, known=known)))
         try:
-            async with asyncio.timeout(grace + END_SECONDS):
-                ended = await self._ask(end_argv(self._session, grace=grace, known=known))
-                still = _numbers(ended.stdout)
-                if not self._has_exited:
-                    await asyncio.wait({self._done})
+            await asyncio.wait({ending}, timeout=grace + STUCK_SECONDS)
+            if not ending.done():  # output that nobody takes may hold up the place's answers too
+                await self._channel.close()
+            async with asyncio.timeout(END_SECONDS):
+                still = _numbers((await ending).stdout)
         except ContextLostError as error:
             self.lose(error)
         except (TimeoutError, OSError):
-            # It may still run, or the place does not answer; nobody is kept waiting for that.
-            if not self._has_exited:
-                await self._channel.close()
-                self._finish(None, None, time.monotonic() - self._started, ())
+            pass  # it may still run, but the place does not answer: nobody is kept waiting for that
+        if not self._has_exited:
+            await asyncio.wait({self._done}, timeout=STUCK_SECONDS)
+        if not self._has_exited:  # its output is not taken, so its end is not told either
+            await self._channel.close()
+            self._finish(None, None, time.monotonic() - self._started, ())
         if self._done.done():
             self._left = still
 
@@ -217,7 +219,8 @@ class RemoteCommand:
                 await self._take(*piece)
             if not self._begun.done():
                 await self._channel.exited()  # says if the place is gone
-                self._begun.set_result((self._said or self._noise).decode("utf-8", "replace") or "no shell started")
+                said = b"".join(self._noise.values())
+                self._begun.set_result(said.decode("utf-8", "replace") or "no shell started")
         except (ContextLostError, OSError) as error:
             if not self._begun.done():
                 self._begun.set_exception(error)
@@ -225,17 +228,16 @@ class RemoteCommand:
             self._eof.set()
 
     async def _take(self, stream: OutputStream, data: bytes) -> None:
-        if not self._begun.done():
-            if stream == "stderr":
-                self._said += data[: HEADER_BYTES - len(self._said)]
-                return
-            self._noise += data
-            found = read_header(self._token, bytes(self._noise))
+        if (noise := self._noise.get(stream)) is not None:
+            noise += data
+            found = read_header(self._token, bytes(noise))
             if found is None:
-                if len(self._noise) > HEADER_BYTES:
+                if len(noise) > HEADER_BYTES and not self._begun.done():
                     self._begun.set_result("the shell there prints too much before it begins")
                 return
-            self._begun.set_result(found[0])
+            del self._noise[stream]
+            if stream == "stdout" and not self._begun.done():
+                self._begun.set_result(found[0])
             data = found[1]
         if not data or self._trouble is not None or self._done.done():
             return
@@ -257,12 +259,13 @@ class RemoteCommand:
                 self._timer.cancel()
             seconds = time.monotonic() - self._started
             await self._settle()
+            await self._channel.close()
             left = await self._living()
         except ContextLostError as error:
+            await self._channel.close()
             self.lose(error)
         else:
             self._finish(code, signal, seconds, left)
-        await self._channel.close()
         if not self._eof.is_set():
             self._pumping.cancel()
 
@@ -272,8 +275,9 @@ class RemoteCommand:
             before = self._pieces
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._eof.wait(), QUIET_SECONDS)
-            is_stuck = self._stopped and time.monotonic() > patience
-            if self._pieces == before and (not self._delivering or is_stuck):
+            if self._stopped and time.monotonic() > patience:
+                break
+            if self._pieces == before and not self._delivering:
                 break
 
     async def _living(self) -> tuple[int, ...]:

@@ -38,7 +38,7 @@ def docker_client() -> Any:
         The SDK is not installed, or no daemon answers.
     """
     try:
-        import docker
+        import docker  # type: ignore[import-untyped]  # publishes no types
     except ImportError as error:
         raise ConfigurationError(
             "Containers need the Docker SDK.", hint='Install it with: pip install "zidane_lab[docker]".'
@@ -162,7 +162,7 @@ class DockerContext:
 
     def _start(self) -> Any:
         """Start the container. Blocks, perhaps for minutes: an image that is not there is fetched."""
-        import docker.errors
+        import docker.errors  # type: ignore[import-untyped]
 
         client = self._client = self._client if self._client is not None else docker_client()
         try:

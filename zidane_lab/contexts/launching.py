@@ -1,9 +1,9 @@
 """How a command is started, counted and ended in a place that is only reached through a byte channel.
 
 A small POSIX script goes before each command: it changes the folder, sees to it that the command leads a session (and
-so a process group) of its own, and says the process id on the first line, after a token by which that line is told
-from what start-up files print. Two more scripts count and end what is in that session. They need ``sh``, ``env``,
-``sleep`` and ``kill``; ``setsid`` and ``mktemp`` where the channel does not do their work.
+so a process group) of its own, and says the process id on the first line of output and of errors, after a token by
+which that line is told from what start-up files print. Two more scripts count and end what is in that session. They
+need ``sh``, ``env``, ``sleep`` and ``kill``; ``setsid`` and ``mktemp`` where the channel does not do their work.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ case $input in
 esac
 if command -v bash >/dev/null 2>&1; then set -- env "$@" bash --noprofile --norc -c "$text"
 else set -- env "$@" sh -c "$text"; fi
-go='printf "%s %s\n" "$0" "$$"; exec "$@"'
+go='printf "%s %s\n" "$0" "$$"; printf "%s %s\n" "$0" "$$" >&2; exec "$@"'
 [ "$((group))" != "$$" ] || exec sh -c "$go" "$token" "$@"
 command -v setsid >/dev/null 2>&1 || refuse 'Operation not supported'
 exec setsid sh -c "$go" "$token" "$@"

@@ -1,4 +1,7 @@
-"""Finding and ending everything a command has started: its process group, and descendants that left the group.
+"""Finding and ending everything a command has started: its session, its process group, and descendants that left both.
+
+A command leads a session of its own. What it puts into another group (``timeout`` does, and a shell with job control)
+stays in the session.
 
 A process that has detached itself from both (``setsid`` in a fork whose parent has ended) cannot be told from any
 other of the person's processes and is left alone.
@@ -27,7 +30,10 @@ _ROUNDS: Final = 5
 
 
 def members(group: int) -> list[Process]:
-    """Return the processes of a group that are alive (zombies are not); none where the system has no groups."""
+    """Return the living processes (zombies are not) of a group and of the session it leads.
+
+    None where the system has no groups.
+    """
     import psutil
 
     found: list[Process] = []
@@ -35,11 +41,16 @@ def members(group: int) -> list[Process]:
         return found
     for pid in psutil.pids():
         try:
-            if os.getpgid(pid) == group:
+            if _is_in(pid, group):
                 found.append(psutil.Process(pid))
         except (OSError, psutil.Error):
             continue  # it has just ended, or is not ours to look at
     return alive(found)
+
+
+def _is_in(pid: int, group: int) -> bool:
+    """Whether a process is in a group, or in the session of the same number."""
+    return group in (os.getpgid(pid), os.getsid(pid))
 
 
 def family(group: int) -> list[Process]:
@@ -117,7 +128,7 @@ def _still_there(group: int, known: Sequence[Process]) -> list[Process]:
     for process in list(found.values()):
         with contextlib.suppress(OSError, psutil.Error):
             found.update((child.pid, child) for child in process.children(recursive=True))
-            if hasattr(os, "getpgid") and os.getpgid(process.pid) == group:
+            if hasattr(os, "getpgid") and _is_in(process.pid, group):
                 found.update((each.pid, each) for each in members(group))
     return list(found.values())
 

@@ -2,7 +2,8 @@
 
 Run as a script by :mod:`zidane_lab.contexts.owned`, once per kernel, with nothing but the standard library. The kernel
 writes which process groups it has started (``+ 4711``) and which have ended (``- 4711``) into a pipe. When the pipe
-breaks, or the parent is another one than at the start, the kernel is gone: what is left of its groups is ended.
+breaks, or the parent is another one than at the start, the kernel is gone: what is left of its groups is ended, with
+what they started in other groups (``timeout`` makes one of its own). Where there is no ``/proc``, only the groups are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import time
 from typing import Final
 
-__all__ = ["end", "watch"]
+__all__ = ["end", "relatives", "watch"]
 
 LOOK_SECONDS: Final = 1.0
 """How often the parent is looked at; a fork of the kernel may hold the pipe open after its death."""
@@ -49,8 +50,27 @@ def watch(orders: int, parent: int) -> set[int]:
     return groups
 
 
+def relatives(groups: set[int]) -> set[int]:
+    """Return the groups of everything that is in the sessions the groups lead, or descends from one of their processes.
+
+    Our own group is never among them. Without ``/proc`` nothing is found.
+    """
+    seen: dict[int, tuple[int, int, int]] = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):  # noqa: PTH208 - pathlib takes long to import, and this lives all the time
+            if name.isdigit():
+                with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                    words = file.read().rpartition(b")")[2].split()
+                    seen[int(name)] = (int(words[1]), int(words[2]), int(words[3]))
+    family = {pid for pid, (_, group, session) in seen.items() if group in groups or session in groups}
+    while more := {pid for pid, (parent, _, _) in seen.items() if parent in family} - family:
+        family |= more
+    return {group for pid in family if (group := seen[pid][1]) > 1} - {os.getpgrp()}
+
+
 def end(groups: set[int], *, grace: float = GRACE_SECONDS) -> None:
-    """Ask the groups to end, and force those that have not after ``grace`` seconds."""
+    """Ask the groups and their relatives to end, and force those that have not after ``grace`` seconds."""
+    groups = groups | relatives(groups)
     _send(groups, signal.SIGTERM)
     _send(groups, signal.SIGCONT)
     deadline = time.monotonic() + grace

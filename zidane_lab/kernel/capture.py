@@ -16,9 +16,12 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
 
 from zidane_lab.kernel.execution import Output
+
+if TYPE_CHECKING:
+    from zidane_lab.secrets.screen import Screen
 
 __all__ = ["KEEP_CHARACTERS", "SHOW_CHARACTERS", "Capture", "capture"]
 
@@ -48,6 +51,7 @@ class Capture:
         self._dropped = 0
         self._clearing = False
         self.closed = False
+        self.settling: list[Callable[[], None]] = []
         self.warnings: list[str] = []
         self.tracebacks: list[str] = []
 
@@ -71,6 +75,11 @@ class Capture:
             return text
         note = f"\n[more than {SHOW_CHARACTERS:,} characters: the rest is kept but not shown here]\n"
         return text[:show] + (note if before <= SHOW_CHARACTERS else "")
+
+    def settle(self) -> None:
+        """Let out the text that waits to be seen whole, before something else is shown."""
+        for each in self.settling:
+            each()
 
     def add(self, output: Output) -> None:
         """Keep a display output or a value."""
@@ -110,7 +119,9 @@ class Capture:
 
 
 @contextmanager
-def capture(shell: Any, *, quiet: bool = False, ours: Callable[[], bool] = lambda: True) -> Iterator[Capture]:
+def capture(
+    shell: Any, *, quiet: bool = False, ours: Callable[[], bool] = lambda: True, screen: Screen | None = None
+) -> Iterator[Capture]:
     """Tee everything that code run by ``shell`` sends out, until the block ends.
 
     Parameters
@@ -122,6 +133,8 @@ def capture(shell: Any, *, quiet: bool = False, ours: Callable[[], bool] = lambd
     ours
         Whether what is sent out now belongs to this code; the user's cells may run while it waits, and what
         they send is left alone.
+    screen
+        What keeps credentials out of what is shown and recorded.
     """
     record = Capture()
 
@@ -130,11 +143,15 @@ def capture(shell: Any, *, quiet: bool = False, ours: Callable[[], bool] = lambd
 
     with ExitStack() as stack:
         stack.callback(setattr, record, "closed", True)
-        stack.enter_context(_tee_stream("stdout", record, mine))
-        stack.enter_context(_tee_stream("stderr", record, mine))
-        stack.enter_context(_tee_displays(shell.display_pub, record, mine))
-        stack.enter_context(_take_value(shell, record, mine, quiet=quiet))
-        stack.enter_context(_take_traceback(shell, record, mine))
+        if screen is not None:
+            from zidane_lab.kernel.masked import secrets_under_names
+
+            stack.callback(screen.vault.watch(secrets_under_names(shell.user_ns)))
+        stack.enter_context(_tee_stream("stdout", record, mine, screen))
+        stack.enter_context(_tee_stream("stderr", record, mine, screen))
+        stack.enter_context(_tee_displays(shell.display_pub, record, mine, screen))
+        stack.enter_context(_take_value(shell, record, mine, screen, quiet=quiet))
+        stack.enter_context(_take_traceback(shell, record, mine, screen))
         stack.enter_context(_note_warnings(record))
         yield record
 
@@ -171,35 +188,68 @@ class _Tee:
             self.write(line)
 
 
-@contextmanager
-def _tee_stream(kind: Literal["stdout", "stderr"], record: Capture, mine: Callable[[], bool]) -> Iterator[None]:
-    stream = getattr(sys, kind)
-    forward = stream.write
-    drained = threading.Event()
+class _Outlet:
+    """Where a stream's text goes while code runs: to the record, through the screen, and on."""
 
-    def write(text: str) -> int:
+    def __init__(
+        self,
+        kind: Literal["stdout", "stderr"],
+        forward: Callable[[str], Any],
+        record: Capture,
+        mine: Callable[[], bool],
+        screen: Screen | None,
+    ) -> None:
+        self._kind: Literal["stdout", "stderr"] = kind
+        self._forward, self._record, self._mine = forward, record, mine
+        self._masked = screen.stream() if screen is not None else None
+        self.drained = threading.Event()
+
+    def write(self, text: str) -> int:
+        """Take what the code wrote."""
         piece: Any = text
         if isinstance(piece, str) and _DRAINED in piece:
             piece = piece.replace(_DRAINED, "")
-            drained.set()
-        # What is no text goes on as it is, for the stream's own TypeError.
-        shown = record.stream(kind, piece) if isinstance(piece, str) and mine() else piece
-        if shown != "":
-            forward(shown)
+            self.drained.set()
+        if isinstance(piece, str) and self._mine():
+            self._send(self._masked.feed(piece) if self._masked is not None else piece)
+        elif piece != "":
+            self._forward(piece)  # what is no text goes on as it is, for the stream's own TypeError
         return len(text)
 
+    def settle(self) -> None:
+        """Let out what waits to be seen whole."""
+        if self._masked is not None:
+            self._send(self._masked.finish())
+
+    def _send(self, text: str) -> None:
+        shown = self._record.stream(self._kind, text)
+        if shown:
+            self._forward(shown)
+
+
+@contextmanager
+def _tee_stream(
+    kind: Literal["stdout", "stderr"], record: Capture, mine: Callable[[], bool], screen: Screen | None
+) -> Iterator[None]:
+    stream = getattr(sys, kind)
+    outlet = _Outlet(kind, stream.write, record, mine, screen)
+    record.settling.append(outlet.settle)
     # In a kernel the stream object itself is taken: loggers made earlier hold it, and what subprocesses
     # write to the file descriptor comes through its `write` as well.
     if hasattr(stream, "pub_thread"):
-        with _attribute(stream, "write", write):
-            yield
-            _drain(stream, drained)
-            stream.flush()
+        with _attribute(stream, "write", outlet.write):
+            try:
+                yield
+            finally:
+                _drain(stream, outlet.drained)
+                outlet.settle()
+                stream.flush()
         return
-    setattr(sys, kind, _Tee(stream, write))
+    setattr(sys, kind, _Tee(stream, outlet.write))
     try:
         yield
     finally:
+        outlet.settle()
         if isinstance(getattr(sys, kind), _Tee):  # the code may have redirected it for good; its choice stands
             setattr(sys, kind, stream)
         stream.flush()
@@ -214,7 +264,7 @@ def _drain(stream: Any, drained: threading.Event) -> None:
 
 
 @contextmanager
-def _tee_displays(publisher: Any, record: Capture, mine: Callable[[], bool]) -> Iterator[None]:
+def _tee_displays(publisher: Any, record: Capture, mine: Callable[[], bool], screen: Screen | None) -> Iterator[None]:
     publish, clear_output = publisher.publish, publisher.clear_output
 
     def tee(
@@ -226,6 +276,10 @@ def _tee_displays(publisher: Any, record: Capture, mine: Callable[[], bool]) -> 
         **kwargs: Any,
     ) -> None:
         display_id = (transient or {}).get("display_id")
+        if mine():
+            record.settle()
+            if screen is not None:
+                data, metadata = screen.json(data), screen.json(metadata)
         if not mine():
             pass
         elif update and display_id:
@@ -266,7 +320,9 @@ def _encoded(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _take_value(shell: Any, record: Capture, mine: Callable[[], bool], *, quiet: bool) -> Iterator[None]:
+def _take_value(
+    shell: Any, record: Capture, mine: Callable[[], bool], screen: Screen | None, *, quiet: bool
+) -> Iterator[None]:
     def displayhook(value: Any) -> None:
         if not mine():
             shell.displayhook(value)
@@ -276,6 +332,9 @@ def _take_value(shell: Any, record: Capture, mine: Callable[[], bool], *, quiet:
         data, metadata = shell.display_formatter.format(value)
         if not data:  # the object displayed itself
             return
+        record.settle()
+        if screen is not None:
+            data, metadata = screen.json(data), screen.json(metadata)
         record.add(Output("value", data=_encoded(data), metadata=metadata))
         # The original publisher, so that the value is not recorded a second time.
         type(shell.display_pub).publish(shell.display_pub, _folded(data), metadata)
@@ -291,12 +350,13 @@ def _take_value(shell: Any, record: Capture, mine: Callable[[], bool], *, quiet:
 
 
 @contextmanager
-def _take_traceback(shell: Any, record: Capture, mine: Callable[[], bool]) -> Iterator[None]:
+def _take_traceback(shell: Any, record: Capture, mine: Callable[[], bool], screen: Screen | None) -> Iterator[None]:
     former = shell._showtraceback  # noqa: SLF001 - IPython's own place to send tracebacks elsewhere
 
     def show(etype: Any, evalue: Any, lines: Any) -> None:
         if mine():
-            record.tracebacks.append(_ANSI.sub("", lines if isinstance(lines, str) else "\n".join(lines)))
+            text = _ANSI.sub("", lines if isinstance(lines, str) else "\n".join(lines))
+            record.tracebacks.append(screen.text(text) if screen is not None else text)
         else:
             former(etype, evalue, lines)
 

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from zidane_lab.errors import ConfigurationError, ToolInputError
@@ -21,6 +21,9 @@ from zidane_lab.kernel.inside.namespace import compare, snapshot
 from zidane_lab.kernel.interrupts import Guard
 from zidane_lab.kernel.portal import Portal
 from zidane_lab.kernel.traceback import error_info
+
+if TYPE_CHECKING:
+    from zidane_lab.secrets.screen import Screen
 
 __all__ = ["CellTraffic", "LiveExecutor"]
 
@@ -109,6 +112,11 @@ class LiveExecutor:
         Wait for a moment when none of the user's cells is running before each piece of code.
     on_interrupt
         Called when a person interrupts the code (not when the agent does); it must return at once.
+
+    Attributes
+    ----------
+    screen
+        What keeps credentials out of what the code shows and of its evidence; ``None`` lets everything through.
     """
 
     def __init__(
@@ -134,6 +142,7 @@ class LiveExecutor:
         self._parent = parent
         self._background = background
         self._on_interrupt = on_interrupt
+        self.screen: Screen | None = None
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -210,7 +219,7 @@ class LiveExecutor:
         traffic.begin()
         before, meter = snapshot(self.namespace), Meter()
         failure: BaseException | None = None
-        with capture(shell, quiet=quiet, ours=traffic.is_ours) as record:
+        with capture(shell, quiet=quiet, ours=traffic.is_ours, screen=self.screen) as record:
             task = asyncio.ensure_future(_cell(shell, code))
             with guard.around(task):
                 if timer is not None:
@@ -225,7 +234,7 @@ class LiveExecutor:
                 sys.stderr.write(f"{text}\n")
         changes = compare(before, self.namespace, code)
         status = _status(failure, guard)
-        return Execution(
+        execution = Execution(
             code=code,
             status=status,
             outputs=record.outputs(),
@@ -238,6 +247,11 @@ class LiveExecutor:
             cpu_seconds=reading.cpu_seconds,
             peak_memory=reading.peak_memory,
         )
+        if self.screen is None:
+            return execution
+        from zidane_lab.kernel.masked import mask_execution
+
+        return mask_execution(execution, self.screen)
 
 
 async def _cell(shell: Any, code: str) -> BaseException | None:

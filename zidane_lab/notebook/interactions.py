@@ -174,6 +174,8 @@ class CellFront:
     async def _show(self, drawing: _Drawing, *, trusted: bool) -> bool:
         """Draw the form; on the main thread, so that the front end's messages come back to it."""
         managers = widget_managers_of(self.shell)
+        if not managers.is_watched:
+            return False
         reaches = self.background or managers.reaches_cells
         drawn = await managers.find(client_of({"header": self.parent}), reaches=reaches, seconds=WAIT_SECONDS)
         if not (drawn or trusted) or not (self.background or managers.clicks_reach_cells) or drawing.dropped:

@@ -52,15 +52,21 @@ class WidgetManagers:
         self._without: set[str] = set()
         self._comms: list[Any] = []
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether a person sees the page: who executes notebooks unattended allows no input.
+
+        They would wait for ever, and keep every widget they are sent in the file.
+        """
+        return bool(getattr(getattr(self._shell, "kernel", None), "_allow_stdin", False))
+
     def draws(self, client: str) -> bool:
         """Whether a client has proved that it draws widgets."""
         return client in self._with and client not in self._without
 
     def hello(self) -> None:
         """Ask whoever listens for the proof, unless the request comes from where nobody watches."""
-        kernel = getattr(self._shell, "kernel", None)
-        # Who executes notebooks unattended allows no input, and keeps every widget it is sent in the file.
-        if kernel is None or not getattr(kernel, "_allow_stdin", False) or not _installed():
+        if not self.is_watched or not _installed():
             return
         from comm import create_comm
 

@@ -11,21 +11,24 @@ from typing import Final
 
 from zidane_lab.secrets.checks import is_random
 
-__all__ = ["NAME_ANCHORS", "assigned"]
+__all__ = ["NAME_ANCHORS", "OPEN_VALUE", "assigned"]
 
+_WHOSE: Final = {
+    "secret": "client app consumer webhook",
+    "password": "db database user admin root smtp mail",
+    "key": "api access private secret account auth signing encryption shared master license storage subscription "
+    "session service deploy",
+    "token": "access auth refresh api bot id session bearer oauth personal",
+}
 _STRONG: Final = (
     *("password", "passwd", "passphrase", "pwd", "secret", "connection string"),
-    *(f"{each} secret" for each in ("client", "app", "consumer", "webhook")),
-    *(f"{each} password" for each in ("db", "database", "user", "admin", "root", "smtp", "mail")),
-    *(f"{each} key" for each in "api access private secret account auth signing encryption shared master".split()),
-    *(f"{each} key" for each in "license storage subscription session service deploy".split()),
-    *(f"{each} token" for each in "access auth refresh api bot id session bearer oauth personal".split()),
+    *(f"{whose} {what}" for what, owners in _WHOSE.items() for whose in owners.split()),
 )
 _WEAK: Final = ("token", "credential")
 
 
 def _written(words: str) -> Iterator[str]:
-    """Write words as names do: ``api_key``, ``API-KEY``, ``apiKey``, ``ApiKey``, ``apikey``…"""
+    """Write words as names do: ``api_key``, ``API-KEY``, ``apiKey``, ``ApiKey``, ``apikey``."""
     parts = words.split()
     for join in ("", "_", "-", " "):
         joined = join.join(parts)
@@ -39,15 +42,20 @@ NAME_ANCHORS: Final[dict[str, bool]] = {
 }
 """Each way to write a name, and whether it is a weak one, which is used for other things as well."""
 
+_SUFFIX: Final = r"""
+    (?: [_-]? (?: access|key|id|value|prod|production|dev|test|staging|live|base|new|old|v?\d{1,2} ) ){0,3}
+    (?: \\?["'\]] ){0,3} [ \t]{0,3}"""
 _VALUE: Final = re.compile(
-    r"""(?xi)
-    (?: [_-]? (?: access | key | id | value | prod | production | dev | test | staging | live | base | new | old | v?\d{1,2} ) ){0,3}
-    (?: \\?["'\]] ){0,3} [ \t]{0,3} (?P<by> => | := | = | : | , | (?<=[ \t]) )[ \t]{0,3}
-    (?: [bru]{1,2}(?=\\?["']) )?
-    (?: (?P<quote> \\?["'`] ) (?P<quoted> [^\n]{6,512}? ) (?P=quote)
-      | (?P<plain> [^\s"'`,;<>()\[\]{}|&\\]{8,512} ) )
-    """
+    rf"""(?xi) {_SUFFIX} (?P<by> => | := | = | : | , | (?<=[ \t]) )[ \t]{{0,3}} (?: [bru]{{1,2}}(?=\\?["']) )?
+    (?: (?P<quote> \\?["'`] ) (?!(?P=quote)) (?P<quoted> [^\n\r]{{6,512}}? ) (?P=quote)
+      | (?P<plain> [^\s"'`,;<>()\[\]{{}}|&\\]{{8,512}} ) )"""
 )
+OPEN_VALUE: Final = re.compile(
+    rf"""(?xi) (?<![a-z0-9]) -{{0,2}} (?: {"|".join(dict.fromkeys(re.escape(each.lower()) for each in NAME_ANCHORS))} )
+    {_SUFFIX} (?: => | := | = | : | , )? [ \t]{{0,3}} [bru]{{0,2}}
+    (?: \\?["'`] [^\n\r]{{0,520}} | [^\s"'`,;<>()\[\]{{}}|&\\]{{0,520}} )? \Z"""
+)
+"""A name at the end of a text whose value is still to come, or only begun."""
 
 
 def assigned(text: str, at: int, anchor: str) -> tuple[int, int] | None:

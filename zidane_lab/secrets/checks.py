@@ -24,13 +24,15 @@ __all__ = [
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 _STAND_IN: Final = re.compile(
-    r"""(?ix) ^ [\W_]* (?: x{3,} | y{3,} | \*{2,} | \.{3} | … | < | \$ | % | \{ | \[
+    r"""(?ix) [\W_]* (?: x{3,} | y{3,} | \*{2,} | \.{3} | …
         | your | my[-_ ]? (?:secret|token|key|password|api) | example | sample | dummy | fake | placeholder | redacted
         | change[-_ ]?(?:me|it) | insert | replace | enter | todo | none | null | true | false | undefined | unknown
-        | not[-_ ]?(?:set|given|available|provided) | hidden | masked | removed | optional | required | default
-    )"""
+        | not[-_ ]?(?:set|given|available|provided) | hidden | masked | removed | optional | required | default ) .*
+    | <[^<>]*> | [$%]?\{+[^{}]*\}+ | \$\(.*\) | \$[A-Za-z_][A-Za-z_0-9]* | %[A-Za-z_]+% | %\(\w+\)\w | %\w"""
 )
-_EXAMPLE: Final = re.compile(r"(?i)example|xxxx|\*\*\*\*|1234567890abcdef1234|abcdefghijklmnopqrstuvwxyz|0123456789abcdef01")
+_EXAMPLE: Final = re.compile(
+    r"(?i)example|xxxx|\*\*\*\*|1234567890abcdef1234|abcdefghijklmnopqrstuvwxyz|0123456789abcdef01"
+)
 _RUN: Final = re.compile(r"(.)\1{7}")
 
 
@@ -42,7 +44,7 @@ def bits(text: str) -> float:
 
 def is_stand_in(text: str) -> bool:
     """Whether a text stands where a credential would: ``your-key-here``, ``****``, ``$TOKEN``, ``None``."""
-    return _STAND_IN.match(text) is not None or _RUN.search(text) is not None
+    return _STAND_IN.fullmatch(text) is not None or _RUN.search(text) is not None
 
 
 def is_varied(body: str) -> bool:
@@ -53,7 +55,7 @@ def is_varied(body: str) -> bool:
 def is_varied_key(body: str) -> bool:
     """The same for beginnings that words have too: there must be digits and letters, and no rhythm of words."""
     digits = sum(map(str.isdigit, body))
-    return is_varied(body) and digits >= max(2, len(body) // 20) and any(map(str.isalpha, body)) and bits(body) > 3.2
+    return is_varied(body) and digits >= max(2, len(body) // 20) and any(map(str.isalpha, body)) and bits(body) > 2.9
 
 
 def is_random(text: str, *, least: int = 8, weak: bool = False) -> bool:
@@ -66,15 +68,18 @@ def is_random(text: str, *, least: int = 8, weak: bool = False) -> bool:
     weak
         The name is also used for other things (``token`` of a text): ask for more.
     """
-    if len(text) < least or is_stand_in(text) or _ORDINARY.fullmatch(text):
+    if len(text) < least or is_stand_in(text) or _EXAMPLE.search(text) or _ORDINARY.fullmatch(text):
         return False
     digits = sum(map(str.isdigit, text))
     lower, upper = any(map(str.islower, text)), any(map(str.isupper, text))
     symbols = any(not char.isalnum() and char not in "_-.:/ " for char in text)
     if weak:
-        return len(text) >= 16 and digits >= 3 and (lower or upper) and bits(text) > 3.0 and " " not in text
-    mixed = (digits > 0) + (lower or upper) + (lower and upper) + symbols
-    return mixed >= 2 and len(set(text)) >= 6 and bits(text) > 2.5
+        if len(text) < 16 or not digits or not (lower or upper) or " " in text:
+            return False
+        return (digits >= 3 and bits(text) > 3.0) or (lower and upper and bits(text) > 3.8)
+    if not (lower or upper) or not (digits or symbols):
+        return False
+    return len(set(text)) >= 6 and bits(text) > 2.5
 
 
 _ORDINARY: Final = re.compile(
@@ -83,7 +88,7 @@ _ORDINARY: Final = re.compile(
     | [A-Za-z_]\w* (?:\.[A-Za-z_]\w*)+ (?:\(.*)? | [A-Za-z_]\w*\(.* | [A-Za-z_]\w*\[.*   # an attribute, a call, an item
     | (?:~|\.{1,2})?/[\w./ -]* | [A-Za-z]:\\.* | [\w./-]+\.[a-z]{2,5}           # a path, a file
     | [a-z][a-z0-9+.-]*://[^:@\s]*                                            # an address without a password
-    | <.* """
+    | <.* | [a-z_]+=\w+ | .*["']\s*[,:=].* """
 )
 
 

@@ -13,25 +13,28 @@ from zidane_lab.secrets.scan import scan
 __all__ = ["is_secret_name", "secrets_in"]
 
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_SECRET: Final = frozenset(
+_CREDENTIAL_WORDS: Final = (
     "key keys apikey secret secrets token tokens password passwords passwd pass passphrase passcode pwd auth oauth "
-    "credential credentials private bearer jwt cookie dsn pat".split()
+    "credential credentials private bearer jwt cookie dsn pat"
 )
-_OTHER: Final = frozenset(
+_OTHER_WORDS: Final = (
     "file path dir folder url uri host hostname port sock socket name user username email type mode ttl timeout "
     "lifetime expiry expires algorithm region endpoint provider method enabled disabled cmd command agent prefix scope "
-    "scopes version length size limit count".split()
+    "scopes version length size limit count"
 )
+_COMMON_WORDS: Final = (
+    "password postgres postgresql localhost anonymous username administrator security production development "
+    "optional required disabled enabled automatic interactive publickey keyring standard internal external basicauth "
+    "negotiate kerberos developer database changeit"
+)
+_SECRET: Final = frozenset(_CREDENTIAL_WORDS.split())
+_COMMON: Final = frozenset(_COMMON_WORDS.split())
+_OTHER: Final = frozenset(_OTHER_WORDS.split())
 """A variable whose name ends so tells where a credential is, or how it is used: ``SSH_AUTH_SOCK``."""
 
 _PATH: Final = re.compile(r"(?:~|\.{1,2})?(?:/[\w.@+ -]+)+/?|[A-Za-z]:\\.*")
 _NUMBER: Final = re.compile(r"[-+]?[\d.,:_-]+[a-zA-Z]{0,2}")
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^:@\s]*(?::\d+[^@\s]*)?")
-_WORDS: Final = frozenset(
-    "password postgres postgresql localhost anonymous username administrator security production development "
-    "optional required disabled enabled automatic interactive publickey keyring standard internal external basicauth "
-    "negotiate kerberos developer database changeit".split()
-)
 
 
 def is_secret_name(name: str) -> bool:
@@ -64,7 +67,7 @@ def secrets_in(environ: Mapping[str, str], names: Collection[str] = ()) -> Itera
 def _is_ordinary(value: str) -> bool:
     """Whether a value is no credential whatever the variable is called: hiding it would hide half of all outputs."""
     return (
-        value.lower() in _WORDS
+        value.lower() in _COMMON
         or is_stand_in(value)
         or _NUMBER.fullmatch(value) is not None
         or _ADDRESS.fullmatch(value) is not None

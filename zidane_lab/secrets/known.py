@@ -15,6 +15,7 @@ __all__ = ["SHORTEST", "KnownValues"]
 SHORTEST: Final = 8
 """Characters of the shortest value that is searched for; a shorter one would be found in ordinary texts."""
 
+_LONGEST_TOKEN: Final = 4_096
 _CODEC: Final = "surrogatepass"
 _SIZES: Final = (("Q", 8, 15), ("I", 4, 7))
 """Format and bytes of a block, and of the shortest value it finds."""
@@ -28,6 +29,8 @@ class KnownValues:
         self._blocks: dict[str, defaultdict[int, list[str]]] = {code: defaultdict(list) for code, _, _ in _SIZES}
         self._sets: dict[str, set[int]] = {code: set() for code, _, _ in _SIZES}
         self._heads: defaultdict[str, list[str]] = defaultdict(list)
+        self._starts: set[str] = set()
+        self._spaced = 0
         self._tails: defaultdict[str, list[str]] = defaultdict(list)
 
     def __contains__(self, value: str) -> bool:
@@ -50,6 +53,9 @@ class KnownValues:
             self._sets[code].add(block)
         self._heads[value[:SHORTEST]].append(value)
         self._tails[value[-SHORTEST:]].append(value)
+        self._starts.update(value[:size] for size in range(1, SHORTEST))
+        if any(map(str.isspace, value)):
+            self._spaced = max(self._spaced, len(value))
         self._values.add(value)
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
@@ -76,6 +82,19 @@ class KnownValues:
                     found.update(blocks[block])
         return found
 
+    def open_at(self, text: str) -> int | None:
+        """Return from where on the end of a text is the beginning of a value; ``None`` if it is that of none."""
+        end, reach = len(text), self._spaced
+        if not self._values or (not reach and text[-1:].isspace()):
+            return None
+        start = max(0, end - reach)
+        while start > max(0, end - _LONGEST_TOKEN) and not text[start - 1].isspace():
+            start -= 1
+        begun = self.begun(text, start, end)
+        if begun is not None:
+            return begun
+        return next((at for at in range(max(start, end - SHORTEST + 1), end) if text[at:] in self._starts), None)
+
     def begun(self, text: str, start: int, end: int) -> int | None:
         """Return from where ``text[:end]`` ends in the beginning of a value, not before ``start``."""
         for at in range(start, end - SHORTEST + 1):
@@ -91,4 +110,3 @@ class KnownValues:
                 if value.endswith(text[start:at]):
                     return at
         return None
-

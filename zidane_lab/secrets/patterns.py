@@ -14,7 +14,7 @@ from typing import Final
 
 from zidane_lab.secrets.checks import has_checksum, is_jwt, is_stand_in, is_varied, is_varied_key
 
-__all__ = ["KINDS", "Kind"]
+__all__ = ["KINDS", "NEAR_ANCHORS", "Kind"]
 
 
 _REACH: Final = 80
@@ -65,9 +65,7 @@ class Kind:
         return (start, end) if self.check(body) else None
 
 
-def _kind(
-    name: str, anchors: str, body: str, check: Callable[[str], bool] = is_varied, *, before: str = ""
-) -> Kind:
+def _kind(name: str, anchors: str, body: str, check: Callable[[str], bool] = is_varied, *, before: str = "") -> Kind:
     """Return a kind: any of the anchors (with spaces between them), then the body."""
     begin = tuple(anchors.split())
     heads = "|".join(re.escape(each) for each in sorted(begin, key=len, reverse=True))
@@ -190,7 +188,7 @@ _CODE: Final = (
     _kind(
         "gitlab-token",
         "glpat- gloas- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat- glffct- GR1348941",
-        f"[\\w.-]{{16,}}",
+        "[\\w.-]{16,}",
     ),
     _kind("bitbucket-password", "ATBB", f"{_A}{{28,}}"),
     _kind("atlassian-token", "ATATT3xFfGF0 ATCTT3xFfGN0", r"[\w=-]{40,}"),
@@ -217,8 +215,8 @@ _VAULTS: Final = (
     _kind("onepassword-token", "ops_eyJ", f"{_B}{{60,}}=*"),
     _kind("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{40,}"),
     _kind("tailscale-key", "tskey-", f"[a-z]+-{_A}{{8,}}(?:-{_A}+)?"),
-    _kind("grafana-token", "glc_ glsa_", f"[\\w+/]{{30,}}=*"),
-    _kind("sentry-token", "sntrys_ sntryu_", f"[\\w+/=-]{{40,}}"),
+    _kind("grafana-token", "glc_ glsa_", "[\\w+/]{30,}=*"),
+    _kind("sentry-token", "sntrys_ sntryu_", "[\\w+/=-]{40,}"),
     _kind("newrelic-key", "NRAK- NRII- NRJS- NRIQ-", f"{_W}{{19,}}"),
     _kind("dynatrace-token", "dt0c01. dt0s16.", r"[A-Z0-9]{24}\.[A-Z0-9]{40,}"),
     _kind("honeycomb-key", "hcaik_ hcbik_", f"{_A}{{40,}}"),
@@ -228,7 +226,11 @@ _VAULTS: Final = (
 
 _TALK: Final = (
     _kind("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxe- xoxe. xapp- xoxc- xoxd-", r"[\w%.-]{16,}"),
-    _kind("slack-webhook", "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", r"[\w/]{24,}"),
+    _kind(
+        "slack-webhook",
+        " ".join(f"hooks.slack.com/{each}/" for each in ("services", "workflows", "triggers")),
+        r"[\w/]{24,}",
+    ),
     _kind("discord-webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", r"\d{15,}/[\w-]{40,}"),
     Kind(
         "discord-token",
@@ -257,21 +259,21 @@ _TALK: Final = (
     _kind("dropbox-token", "sl.", f"(?:u\\.)?{_W}{{100,}}"),
     _kind("contentful-token", "CFPAT-", f"{_W}{{30,}}"),
     _kind("mapbox-token", "sk.eyJ", f"{_W}{{40,}}\\.{_W}{{16,}}"),
-    _kind("frameio-token", "fio-u-", f"[\\w=-]{{40,}}"),
+    _kind("frameio-token", "fio-u-", "[\\w=-]{40,}"),
     _kind("adafruit-key", "aio_", f"{_A}{{28}}{_NO_MORE}"),
 )
 
 _TRADE: Final = (
     _kind("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", f"{_A}{{16,}}"),
     _kind("stripe-webhook-secret", "whsec_", f"{_B}{{24,}}=*"),
-    _kind("shopify-token", "shpat_ shpca_ shppa_ shpss_", f"[0-9a-fA-F]{{24,}}"),
+    _kind("shopify-token", "shpat_ shpca_ shppa_ shpss_", "[0-9a-fA-F]{24,}"),
     _kind("square-token", "sq0atp- sq0csp- EAAA", f"{_W}{{22,}}", is_varied_key),
     _kind("paypal-token", "access_token$production$ access_token$sandbox$", f"{_A}{{13,}}\\${_H}{{32}}"),
     _kind("plaid-token", "access-production- access-sandbox- access-development-", _UUID),
     _kind("razorpay-key", "rzp_live_ rzp_test_", f"{_A}{{14,}}"),
     _kind("flutterwave-key", "FLWSECK", r"(?:_TEST)?-[\w-]{20,}"),
     _kind("easypost-key", "EZAK EZTK", f"{_A}{{50,}}"),
-    _kind("duffel-token", "duffel_live_ duffel_test_", f"[\\w=-]{{40,}}"),
+    _kind("duffel-token", "duffel_live_ duffel_test_", "[\\w=-]{40,}"),
     _kind("lob-key", "live_ test_", f"{_H}{{35}}{_NO_MORE}"),
 )
 
@@ -279,7 +281,13 @@ _LINES = r"(?:[A-Za-z0-9+/=]{16,}(?:\s|\\+[nr])*)+"
 _CLOSE = r"-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
 _OPEN = r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
 _GENERAL: Final = (
-    Kind("private-key", ("-----BEGIN ",), re.compile(rf"{_OPEN}(?:(?!-----)[\s\S]){{16,16384}}{_CLOSE}"), None, _sure),
+    Kind(
+        "private-key",
+        ("-----BEGIN ",),
+        re.compile(rf"{_OPEN}(?:(?!-----)[\s\S]){{16,16384}}{_CLOSE}"),
+        None,
+        _sure,
+    ),
     # One of which the end or the beginning is cut off.
     Kind(
         "private-key",
@@ -315,3 +323,8 @@ _GENERAL: Final = (
 
 KINDS: Final[tuple[Kind, ...]] = (*_MODELS, *_CLOUDS, *_CODE, *_VAULTS, *_TALK, *_TRADE, *_GENERAL)
 """Every format; of several that fit at one place the longest counts."""
+
+NEAR_ANCHORS: Final = "|".join(
+    re.escape(anchor) for kind in KINDS if kind.pattern.groups for anchor in kind.anchors if anchor[0].isalpha()
+)
+"""Expression of the beginnings after which a credential may come that has none of its own, a few words on."""

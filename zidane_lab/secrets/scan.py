@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from zidane_lab.secrets.assigned import NAME_ANCHORS, assigned
 from zidane_lab.secrets.patterns import KINDS, Kind
 
-__all__ = ["NAMELESS", "Found", "kind_of", "scan"]
+__all__ = ["NAMELESS", "Found", "begun_at", "kind_of", "scan"]
 
 Found: TypeAlias = tuple[int, int, str]
 """Start, end and kind of a credential."""
@@ -47,7 +47,9 @@ def _by_anchor() -> dict[str, tuple[tuple[Kind, str], ...]]:
         for anchor in kind.anchors:
             own[anchor].append(kind)
     return {
-        anchor: tuple((kind, anchor[:size]) for size in range(len(anchor), 0, -1) for kind in own.get(anchor[:size], ()))
+        anchor: tuple(
+            (kind, anchor[:size]) for size in range(len(anchor), 0, -1) for kind in own.get(anchor[:size], ())
+        )
         for anchor in (*own, *NAME_ANCHORS)
     }
 
@@ -58,7 +60,7 @@ _SIGNS: Final = [each for each in _KINDS if not each[0].isalnum()]
 _BEGINS: Final = re.escape("".join({each[0] for each in _WORDS}))
 # The first letters are one set and the rest one tree, which also matches what is no anchor: far fewer branches to try.
 _WORD: Final = f"[{_BEGINS}]{_any_of({each[1:] for each in _WORDS})}"
-_AT_START: Final = re.compile(f"({_WORD})")
+_AT_WORD: Final = re.compile(f"({_WORD})")
 _IN_TEXT: Final = re.compile(f"[^A-Za-z0-9]({_WORD})")
 _ESCAPED: Final = re.compile(  # behind \\n, as in a repr, %3D, as in an address, or a colour of the terminal
     rf"[\\%\x1b](?:[ntrfv0]|[0-9A-Fa-f]{{2}}|x[0-9A-Fa-f]{{2}}|u[0-9A-Fa-f]{{4}}|\[[0-9;]{{0,16}}m)({_WORD})"
@@ -75,7 +77,7 @@ def scan(text: str, *, names: bool = True) -> list[Found]:
         Also find what only the name tells that it stands under.
     """
     found: list[Found] = []
-    if (begin := _AT_START.match(text)) is not None:
+    if (begin := _AT_WORD.match(text)) is not None:
         _judge(text, begin, found, names=names)
     for expression in (_IN_TEXT, _ESCAPED, _SIGN):
         at = 0
@@ -123,3 +125,28 @@ def _within(text: str, start: int, end: int) -> Found | None:
     inner = scan(text[start:end], names=False)
     left, right, kind = max(inner, key=lambda each: each[1] - each[0], default=(0, 0, ""))
     return (start + left, start + right, kind) if inner else None
+
+
+_TOKEN: Final = re.compile(r"[^\s\"'`<>,;()\[\]{}|\\]+\Z")
+_WORDS_OF: Final = re.compile(r"[A-Za-z0-9]+|[^A-Za-z0-9]")
+_HEAD: Final = re.compile(r"(?=[\w~.-]*\d)[\w~.-]+\Z")
+"""What may stand before the anchor of a kind that has a part there; there are digits in it."""
+
+_UNFINISHED: Final = frozenset(anchor[:size] for anchor in _KINDS for size in range(1, len(anchor) + 1))
+
+
+def begun_at(text: str, start: int) -> int:
+    """Return from where on the last token of a text, not before ``start``, may be the beginning of a credential."""
+    token = _TOKEN.search(text, start)
+    if token is None:
+        return len(text)
+    for word in _WORDS_OF.finditer(text, token.start()):
+        at = word.start()
+        if text[at:] in _UNFINISHED:
+            return at
+        for expression in (_AT_WORD, _SIGN):
+            match = expression.match(text, at)
+            if match is not None and _anchor(match[0]):
+                return token.start()
+    head = _HEAD.search(text, token.start())
+    return head.start() if head is not None else len(text)

@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -75,6 +75,7 @@ class Vault:
         self._key = key if key is not None else secrets.token_bytes(32)
         self._environ, self._names = environ, frozenset(names)
         self._seen: object = None
+        self._sources: list[Callable[[], Iterable[str]]] = []
         self._guard = threading.RLock()
         self._placeholders: dict[str, str] = {}
         self._values: dict[str, str] = {}
@@ -90,8 +91,20 @@ class Vault:
     def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError("A vault stays in its process: it cannot be pickled or copied.")
 
+    def watch(self, source: Callable[[], Iterable[str]]) -> Callable[[], None]:
+        """Ask ``source`` for credentials before every text; it must be quick. The returned function ends it."""
+        self._sources.append(source)
+
+        def end() -> None:
+            self._sources = [each for each in self._sources if each is not source]
+
+        return end
+
     def refresh(self) -> None:
-        """Take in what the environment holds now; nearly free when it has not changed."""
+        """Take in what the environment and whatever else is watched hold now; nearly free when nothing has changed."""
+        for source in self._sources:
+            for value in source():
+                self.add(value)
         if self._environ is None:
             return
         # The mapping behind os.environ can be compared without decoding every value.
@@ -107,7 +120,7 @@ class Vault:
         One of fewer than eight characters is not looked for.
         """
         placeholder = self.hold(value)
-        if value not in self.known:
+        if value not in self.known and len(value) >= SHORTEST:
             with self._guard:
                 self.known.add(value)
                 for form, text in _forms(value):
@@ -132,14 +145,17 @@ class Vault:
             The credential, if it is known.
         """
         with self._guard:
-            placeholder = self._placeholders.get(value)
-            if placeholder is None:
-                digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
-                name = kind_of(of if of is not None else value) + (f"-{form}" if form else "")
-                size = _DIGITS
-                while self._values.get(placeholder := f"[secret:{name}:{digest[:size]}]", value) != value:
-                    size += 2
-                self._placeholders[value], self._values[placeholder] = placeholder, value
+            known = self._placeholders.get(value)
+            if known is not None:
+                return known
+            digest = hmac.new(self._key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+            name = kind_of(of if of is not None else value) + (f"-{form}" if form else "")
+            size = _DIGITS
+            placeholder = f"[secret:{name}:{digest[:size]}]"
+            while placeholder in self._values:  # of another value
+                size += 2
+                placeholder = f"[secret:{name}:{digest[:size]}]"
+            self._placeholders[value], self._values[placeholder] = placeholder, value
             return placeholder
 
     def value_of(self, placeholder: str) -> str | None:

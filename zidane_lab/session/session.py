@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from zidane_lab.errors import SessionError
 from zidane_lab.events import FinishReason, RunStatus
@@ -26,6 +26,9 @@ from zidane_lab.turns import Turn, Usage, turn_to_json
 from zidane_lab.wire.pairing import TOOL_USE_INTERRUPTED, missing_results, remint_duplicate_calls
 from zidane_lab.wire.state import COMPACT_UNDO, ELIDE, WireState, wire_state
 from zidane_lab.wire.tail import TailState, open_calls, tail_state
+
+if TYPE_CHECKING:
+    from zidane_lab.secrets.screen import Screen
 
 __all__ = ["Session"]
 
@@ -46,6 +49,11 @@ class Session:
     ----------
     store
         What keeps it; the session holds it from now on.
+
+    Attributes
+    ----------
+    screen
+        What keeps credentials out of all that is added from now on; ``None`` lets everything through.
 
     Raises
     ------
@@ -72,6 +80,7 @@ class Session:
         self._turns: tuple[Turn, ...] | None = None
         self._wire_state: WireState | None = None
         self._lightened = False
+        self.screen: Screen | None = None
 
     # --- constructors -----------------------------------------------------------------------------
 
@@ -292,6 +301,8 @@ class Session:
         with self._guard:
             before = self._state.turns[-1].id if self._state.turns else None
             turn = dataclasses.replace(turn, parent_id=before)
+            if self.screen is not None:
+                turn = self.screen.turn(turn)
             if turn.role == "assistant":
                 turn, _ = remint_duplicate_calls(turn, self._state.call_ids)
             self._add("turn", {"turn": turn_to_json(turn)}, turn)
@@ -405,6 +416,11 @@ class Session:
                 raise SessionError(f"There is no turn {turn_id!r} in this session.", hint="Choose one of its turns.")
             self._add("leaf", {"target": target})
 
+    def holds(self, turn_id: str) -> bool:
+        """Tell whether a turn is in the session, on whatever branch."""
+        with self._guard:
+            return self._state.entry_of(turn_id) is not None
+
     def lighten(self, turns: tuple[Turn, ...]) -> None:
         """Hold lighter copies of some turns in memory; the file keeps what was said.
 
@@ -430,6 +446,8 @@ class Session:
 
     def save_output(self, name: str, text: str) -> Path | None:
         """Keep a full output in ``outputs/<n>.<name>.txt``; ``None`` where it cannot be kept on disk."""
+        if self.screen is not None:
+            text = self.screen.text(text)
         with self._guard:
             return self._store.save_output(name, text)
 
@@ -449,6 +467,8 @@ class Session:
         self._store.append(held)
 
     def _take_in(self, kind: str, data: Mapping[str, Any], turn: Turn | None = None) -> Entry:
+        if self.screen is not None and turn is None:  # a turn has passed already
+            data = self.screen.json(data)
         entry = Entry(kind, data, self._state.leaf, new_entry_id(self._state))
         self._state.add(entry, turn)
         self._turns = None

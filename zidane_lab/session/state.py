@@ -70,7 +70,7 @@ class SessionState:
     leaf
         Entry the next one follows.
     call_ids
-        Ids of the tool calls in ``turns``.
+        Ids of the tool calls of every branch: what is kept or left out by the id of a call is its own.
     problems
         Entries that could not be used, in words.
     """
@@ -151,7 +151,7 @@ class SessionState:
 
     def _walk(self) -> None:
         """Find turns and model of the branch that ends in the leaf."""
-        self.turns, self.model, self.call_ids = [], None, set()
+        self.turns, self.model = [], None
         for entry_id in reversed(list(self.path())):
             self._extend(self._nodes[entry_id])
 

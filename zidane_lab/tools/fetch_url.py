@@ -137,18 +137,25 @@ async def _fetch(
 
 
 def _header(page: Page) -> str:
-    """Say where a text comes from and how it was made; within 2 KB, so that a part of the page still fits."""
-    lines = [f"URL: {one_line(page.url, 400)}"]
+    """Say where a text comes from and how it was made; within 1.5 KB, so that a part of the page still fits."""
+    lines = [f"URL: {_clipped(page.url, 300)}"]
     if page.final_url != page.url:
-        lines.append(f"Found at: {one_line(page.final_url, 400)}")
+        lines.append(f"Found at: {_clipped(page.final_url, 300)}")
     if page.title:
-        lines.append(f"Title: {one_line(page.title, 160)}")
+        lines.append(f"Title: {_clipped(page.title, 200)}")
     if page.kind or page.size:
-        lines.append(f"Type: {one_line(page.kind or 'not said', 80)}, {describe_size(page.size)}")
+        lines.append(f"Type: {_clipped(page.kind or 'not said', 80)}, {describe_size(page.size)}")
     lines.append(f"Method: {page.method}")
     if page.notes:
-        lines.append(f"Notes: {one_line('; '.join(page.notes), 500)}")
+        lines.append(f"Notes: {_clipped('; '.join(page.notes), 500)}")
     return "\n".join(lines)
+
+
+def _clipped(text: str, most: int) -> str:
+    """Return a text on one line of at most ``most`` bytes."""
+    line = one_line(text, most)
+    data = line.encode()
+    return line if len(data) <= most else f"{data[: most - 3].decode('utf-8', 'ignore')}…"
 
 
 def _part(kept: Kept, offset: int, limit: int) -> tuple[str, list[str]]:

@@ -29,6 +29,7 @@ from zidane_lab.turns import (
 from zidane_lab.wire.attachments import attachment_text
 from zidane_lab.wire.cutoff import apply_summary_cutoff, summary_text
 from zidane_lab.wire.elide import apply_elisions
+from zidane_lab.wire.envelope import put_in_envelope
 from zidane_lab.wire.pairing import MISSING_RESULT, TOOL_USE_INTERRUPTED, OnRepair, repair_pairing
 from zidane_lab.wire.state import WireState
 from zidane_lab.wire.tail import CONTINUE, drop_empty, ensure_user_head, ensure_user_tail
@@ -92,8 +93,8 @@ def visible_turns(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     """Keep of each turn what a model may see; turns left with nothing stay, empty.
 
     Commands, custom blocks, blank texts and reasoning after an answer's last word go; a summary becomes text; a block
-    its role may not carry becomes a short text; results come before everything else in their turn; names of tools that
-    no service would take back get ``_`` for their odd characters.
+    its role may not carry becomes a short text; results come before everything else in their turn, the texts of those
+    that carry a tag in their envelope; names of tools that no service would take back get ``_`` for odd characters.
     """
     out = tuple(visible_turn(turn) for turn in turns)
     return turns if all(new is old for new, old in zip(out, turns, strict=True)) else out
@@ -147,5 +148,5 @@ def _common_block(block: Block) -> Block | None:
         return block if block.text.strip() else None
     if isinstance(block, ToolResultBlock):
         parts = tuple(part for part in block.parts if not isinstance(part, TextBlock) or part.text.strip())
-        return block if len(parts) == len(block.parts) else replace(block, parts=parts)
+        return put_in_envelope(block if len(parts) == len(block.parts) else replace(block, parts=parts))
     return block

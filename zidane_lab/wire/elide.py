@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from zidane_lab.turns import TextBlock, ToolResultBlock, Turn
+from zidane_lab.wire.envelope import open_envelope
 from zidane_lab.wire.pairing import REPAIR_TEXTS
 
 __all__ = ["apply_elisions", "elide_turn"]
@@ -44,4 +45,4 @@ def _elide(block: ToolResultBlock, text: str) -> ToolResultBlock:
     if block.is_error and block.text in REPAIR_TEXTS:  # there is no result, and that is said already
         return block
     parts = (TextBlock(text),) if text.strip() else ()
-    return block if block.parts == parts else replace(block, parts=parts)
+    return block if block.parts == parts else replace(block, parts=parts, metadata=open_envelope(block.metadata))

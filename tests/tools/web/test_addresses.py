@@ -102,7 +102,9 @@ def test_credentials_of_a_cloud_need_an_entry_for_their_very_address():
     assert Allowed.parse(["169.254.169.254"]).permits("169.254.169.254", metadata, 80)
 
 
-@pytest.mark.parametrize("text", ["http://x", "a b", "localhost:99999", "localhost:0", "10.0.0.0/40", "a..b", "*", "[::1"])
+@pytest.mark.parametrize(
+    "text", ["http://x", "a b", "localhost:99999", "localhost:0", "10.0.0.0/40", "a..b", "*", "[::1"]
+)
 def test_an_entry_that_cannot_be_read_is_said_to_be_so(text):
     with pytest.raises(ConfigurationError, match="does not name"):
         Allowed.parse([text])

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from zidane_lab.tools.web.bodies import Unpacker
 
 
-
 def raw_deflate(data):
     packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     return packer.compress(data) + packer.flush()
@@ -72,10 +71,9 @@ def test_very_many_empty_parts_do_not_go_on_for_ever():
 def test_rubbish_is_an_error_or_incomplete_but_never_anything_else(data, encoding):
     try:
         unpacker = unpack(encoding, data, 1_000)
-    except ValueError as error:
-        assert "unpacked" in str(error)
-    else:
-        assert len(unpacker.data) <= 1_000
+    except ValueError:
+        return
+    assert len(unpacker.data) <= 1_000
 
 
 def test_a_missing_end_shows():

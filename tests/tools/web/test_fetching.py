@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
+import datetime as dt
 import gzip
 import ssl
 import zlib
@@ -195,7 +195,9 @@ async def test_what_follows_a_shorter_length_is_no_part_of_the_page():
         assert (await fetch(server.url(), settings_for(server))).body.data == b"0123"
 
 
-@pytest.mark.parametrize("junk", [b"", b"\x00\x01\x02", b"HTTP/9.9 what\r\n\r\n", b"HTTP/1.1 200 OK\r\nbroken header\r\n\r\n"])
+@pytest.mark.parametrize(
+    "junk", [b"", b"\x00\x01\x02", b"HTTP/9.9 what\r\n\r\n", b"HTTP/1.1 200 OK\r\nbroken header\r\n\r\n"]
+)
 async def test_what_is_no_http_is_an_error_in_words(junk):
     async with Server({"/": junk}) as server:
         with pytest.raises(FetchError, match="cannot be reached or broke off"):
@@ -285,15 +287,15 @@ def certificate(tmp_path, monkeypatch):
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "docs.example.com")])
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = dt.datetime.now(dt.UTC)
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName("docs.example.com")]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
@@ -301,9 +303,7 @@ def certificate(tmp_path, monkeypatch):
     path = tmp_path / "cert.pem"
     path.write_bytes(
         made.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        + key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -169,7 +169,11 @@ class Recorder(Protocol):
 
 
 class SessionStore:
-    """Keeps records in a session and contents in its folder; in memory for a session that is not written."""
+    """Keeps records in a session and contents in its folder.
+
+    In memory are those of a session that is not written, and those that hold credentials: undoing a change of these
+    ends with the process.
+    """
 
     def __init__(self, session: Recorder) -> None:
         self._session = weakref.ref(session)
@@ -188,12 +192,19 @@ class SessionStore:
     def put(self, data: bytes) -> str:
         """Keep a content beside the session."""
         blobs = self._blobs()
-        return self._memory.put(data) if blobs is None else blobs.put(data)
+        return self._memory.put(data) if blobs is None or self._is_private(data) else blobs.put(data)
+
+    def _is_private(self, data: bytes) -> bool:
+        screen = getattr(self._owner(), "screen", None)
+        if screen is None:
+            return False
+        text = data.decode("utf-8", "replace")
+        return bool(screen.text(text) != text)
 
     def get(self, sha256: str) -> bytes | None:
-        """Return a content kept beside the session."""
-        blobs = self._blobs()
-        return self._memory.get(sha256) if blobs is None else blobs.get(sha256)
+        """Return a content kept beside the session, or in memory."""
+        blobs, held = self._blobs(), self._memory.get(sha256)
+        return held if held is not None or blobs is None else blobs.get(sha256)
 
     def record(self, kind: str, data: Mapping[str, Any]) -> None:
         """Keep a record in the session."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -187,10 +188,8 @@ def _parsed(text: str) -> _Entry:
         f"{text!r} does not name what may be fetched.",
         hint="Write a host, a host and port, an address or a network: `wiki.corp`, `localhost:8888`, `10.1.0.0/16`.",
     )
-    try:
+    with suppress(ValueError):  # else it is a name, or something with a port
         return _Entry(network=ipaddress.ip_network(text, strict=False))
-    except ValueError:
-        pass  # a name, or something with a port
     match = _ENTRY.fullmatch(text)
     if match is None:
         raise refusal

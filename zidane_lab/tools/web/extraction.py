@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +19,7 @@ from zidane_lab.tools.reading.child import ChildError, answers_of
 from zidane_lab.tools.web.markdown import Converted, convert
 from zidane_lab.tools.web.text import cleaned, one_line
 
-__all__ = ["Extracted", "choose", "extract", "extract_apart"]
+__all__ = ["Extracted", "choose", "extract", "extract_apart", "steps"]
 
 SECONDS: Final = 20.0
 _MOST: Final = 4 * 1_048_576
@@ -32,10 +33,13 @@ import json, logging, sys, warnings
 logging.disable(logging.CRITICAL)
 warnings.simplefilter("ignore")
 from dataclasses import asdict
-from zidane_lab.tools.web.extraction import extract
-with open(sys.argv[1], encoding="utf-8", errors="replace") as page:
-    found = extract(page.read(), sys.argv[2])
-sys.stdout.buffer.write(json.dumps(asdict(found), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+from zidane_lab.tools.web.extraction import steps
+with open(sys.argv[1], encoding="utf-8", errors="replace", newline="") as page:
+    url, _, html = page.read().partition("\n")
+for found in steps(html, url):
+    line = json.dumps(asdict(found), ensure_ascii=False).encode("utf-8", "replace")
+    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
 """
 
 
@@ -71,24 +75,38 @@ def extract_apart(html: str, url: str) -> tuple[Extracted, str]:
     """
     with tempfile.TemporaryDirectory(prefix="zidane-web-", ignore_cleanup_errors=True) as folder:
         path = Path(folder, "page.html")
-        path.write_text(html[:_MOST], encoding="utf-8", errors="replace")
+        # The address goes with the page: arguments of a process can be seen by everybody on the machine.
+        path.write_text(f"{url}\n{html[:_MOST]}", encoding="utf-8", errors="replace", newline="")
+        found: list[dict[str, Any]] = []
+        trouble = "it ended without a word"
         try:
-            answers = answers_of(_CODE, [str(path), url], seconds=SECONDS)
-            found: dict[str, Any] = next(answers)
-            answers.close()
-        except (ChildError, StopIteration, ValueError) as error:
-            text = _bare(html[:_MOST])
-            return Extracted(text, "text"), f"the page could not be converted ({one_line(str(error), 100)})"
+            found.extend(answers_of(_CODE, [str(path)], seconds=SECONDS))  # keeps what came before a failure
+        except (ChildError, ValueError) as error:
+            trouble = one_line(str(error), 100)
+    if not found:
+        return Extracted(_bare(html[:_MOST]), "text"), f"the page could not be converted ({trouble})"
+    best = found[-1]
     note = f"only the first {_MOST:,} characters of the page were looked at" if len(html) > _MOST else ""
-    alternates = tuple((str(kind), str(where)) for kind, where in found["alternates"])
-    return Extracted(**{**found, "alternates": alternates}), note
+    alternates = tuple((str(kind), str(where)) for kind, where in best["alternates"])
+    return Extracted(**{**best, "alternates": alternates}), note
 
 
 def extract(html: str, url: str) -> Extracted:
     """Return the text of a page, in this process."""
+    *_, best = steps(html, url)
+    return best
+
+
+def steps(html: str, url: str) -> Iterator[Extracted]:
+    """Yield the text of a page as our own converter has it, then, where that may be better, as trafilatura has it."""
     html = cleaned(html)
     own = convert(html, url)
-    text, method = choose(own, "" if _is_told(own) else _trafilatura(html, url))
+    yield _extracted(own, html, *choose(own, ""))
+    if not _is_told(own):
+        yield _extracted(own, html, *choose(own, _trafilatura(html, url)))
+
+
+def _extracted(own: Converted, html: str, text: str, method: str) -> Extracted:
     text = cleaned(text).strip()[:_MOST_TEXT]
     is_poor = len(text) < _LITTLE and len(html) > 10 * max(len(text), 50)
     return Extracted(text, method, one_line(own.title, 200), is_poor, own.alternates[:20])

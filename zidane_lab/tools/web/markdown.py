@@ -30,7 +30,8 @@ _DROPPED_ROLES: Final = frozenset({"navigation", "banner", "contentinfo", "searc
 _VOID: Final = _names("area base br col embed hr img input link meta param source track wbr")
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = _names(
-    "p div section article main header figure figcaption address details summary fieldset dl dt dd center body"
+    "p div section article main header figure figcaption address details summary fieldset dl dt dd center body "
+    "nav aside footer"
 )
 _CONTENT: Final = frozenset({"main", "article"})
 _CODE: Final = frozenset({"code", "kbd", "samp", "tt"})
@@ -153,6 +154,8 @@ class _Reader(HTMLParser):
             return
         if self._is_dropped(tag, values):
             self._dropped = 1
+            if tag in _BLOCKS and self._code is None:
+                self._flush()
         elif tag == "title":
             self._in_title = not self.title
         else:

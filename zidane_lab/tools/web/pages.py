@@ -38,6 +38,8 @@ _REFUSAL_TEXT: Final = 4_000
 """Characters shown of a page that says what went wrong."""
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 _UNSAID: Final = frozenset({"", "application/octet-stream", "binary/octet-stream"})
+_EXTRA_SECONDS: Final = 15.0
+"""Longest time for another form of a page that is here already."""
 _DOCUMENTS: Final = frozenset({"pdf", "docx", "pptx", "xlsx"})
 
 
@@ -297,7 +299,7 @@ async def _from_site(url: str, address: WebAddress, settings: WebSettings) -> Pa
     if site is None:
         return None
     try:
-        fetched = await fetch(site.address, settings)
+        fetched = await fetch(site.address, replace(settings, total=min(settings.total, _EXTRA_SECONDS)))
     except ToolError:
         return None
     if not fetched.is_success or fetched.body.trouble:
@@ -311,9 +313,10 @@ async def _from_site(url: str, address: WebAddress, settings: WebSettings) -> Pa
 
 async def _better(page: Page, address: WebAddress, settings: WebSettings) -> Page:
     """Return the Markdown form of an HTML page, where the page names one or has hardly any text itself."""
+    hurried = replace(settings, total=min(settings.total, _EXTRA_SECONDS))
     for where in _markdown_forms(page, address):
         try:
-            other = await fetch(where, settings, accept="text/markdown, text/plain;q=0.9")
+            other = await fetch(where, hurried, accept="text/markdown, text/plain;q=0.9")
         except ToolError:
             continue
         if other.is_success and other.media_type.startswith("text/") and other.media_type not in _HTML:

@@ -38,6 +38,8 @@ CHOICE_VARIABLE: Final = "ZIDANE_SEARCH"
 SECONDS: Final = 60.0
 """Longest wait for one service."""
 
+_SHORTEST_KEY: Final = 6
+"""Characters; to blot out less would only garble messages."""
 _CONNECT: Final = 10.0
 _MOST_BYTES: Final = 4 * 1_048_576
 
@@ -218,6 +220,6 @@ def _said(body: bytes) -> str:
 def _redacted(text: str, provider: SearchProvider, environment: Mapping[str, str]) -> str:
     """Return a text without the provider's keys."""
     for name in provider.secrets:
-        if value := environment.get(name, "").strip():
+        if len(value := environment.get(name, "").strip()) >= _SHORTEST_KEY:
             text = text.replace(value, "***")
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,8 +72,13 @@ class WebSettings:
         )
 
 
+@functools.cache
 def user_agent() -> str:
     """Return how we call ourselves: what we are, and nothing we are not."""
-    from zidane_lab import __version__
+    from importlib.metadata import PackageNotFoundError, version
 
-    return f"zidane_lab/{__version__} (assistant in a notebook; fetches single pages for its user)"
+    try:
+        name = f"zidane_lab/{version('zidane_lab')}"
+    except PackageNotFoundError:
+        name = "zidane_lab"
+    return f"{name} (assistant in a notebook; fetches single pages for its user)"

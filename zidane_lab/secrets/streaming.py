@@ -1,0 +1,90 @@
+"""Mask a text that comes in pieces, wherever it was cut: what may begin a credential waits for the rest."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import threading
+from typing import Final
+
+from zidane_lab.secrets.assigned import OPEN_VALUE
+from zidane_lab.secrets.masking import mask
+from zidane_lab.secrets.patterns import NEAR_ANCHORS
+from zidane_lab.secrets.scan import begun_at
+from zidane_lab.secrets.vault import Vault
+
+__all__ = ["MaskedBytes", "StreamMask"]
+
+_LONGEST: Final = 20_000
+"""Characters that wait at most; a private key has fewer."""
+
+_OPEN_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----(?![\s\S]*-----END [A-Z0-9 ]{0,48}-----)"
+)
+_OPEN_NEAR: Final = re.compile(rf"(?<![A-Za-z0-9])(?:{NEAR_ANCHORS})[^\n\r]{{0,160}}\Z")
+_LINE: Final = re.compile(r"[^\n\r]*\Z")
+_REACH: Final = 1_200
+"""Characters of an unfinished line that are looked at."""
+
+
+class StreamMask:
+    """Masks one stream. What comes out is, put together, what :func:`~zidane_lab.secrets.masking.mask` makes of it all.
+
+    Except that a credential known only from the name it stood under is not found before that place. Finished lines
+    come out at once, and of an unfinished one all but what looks like the beginning of a credential.
+    """
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._held = ""
+        self._guard = threading.Lock()
+
+    def feed(self, text: str) -> str:
+        """Take a piece and return what can be shown."""
+        self._vault.refresh()
+        with self._guard:
+            text = self._held + text
+            at = self._open_at(text)
+            if len(text) - at > _LONGEST:
+                at = len(text)
+            self._held = text[at:]
+            return mask(text[:at], self._vault)
+
+    def finish(self) -> str:
+        """Return what waits: nothing more comes, or something else comes first."""
+        with self._guard:
+            text, self._held = self._held, ""
+            return mask(text, self._vault)
+
+    def _open_at(self, text: str) -> int:
+        """Return from where on a credential may go on behind the end of the text."""
+        if not text:
+            return 0
+        places = [len(text)]
+        if "-----BEGIN " in text and (key := _OPEN_KEY.search(text)) is not None:
+            places.append(key.start())
+        if (known := self._vault.known.open_at(text)) is not None:
+            places.append(known)
+        if text[-1] not in "\n\r":
+            line = _LINE.search(text, max(0, len(text) - _REACH))
+            start = line.start() if line is not None else len(text)
+            opened = (OPEN_VALUE.search(text, start), _OPEN_NEAR.search(text, start))
+            places += [match.start() for match in opened if match is not None]
+            places.append(begun_at(text, start))
+        return min(places)
+
+
+class MaskedBytes:
+    """The same for bytes of UTF-8 text, as commands print them; what is no text gets the replacement character."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._stream = StreamMask(vault)
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+
+    def feed(self, data: bytes) -> bytes:
+        """Take a piece and return what can be kept."""
+        return self._stream.feed(self._decode(data)).encode("utf-8", "replace")
+
+    def finish(self) -> bytes:
+        """Return what waits."""
+        return (self._stream.feed(self._decode(b"", True)) + self._stream.finish()).encode("utf-8", "replace")
