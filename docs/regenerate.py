@@ -93,6 +93,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "resume policy": tables.resume_policy,
     "guards": tables.guards,
     "container": tables.container,
+    "ssh host": tables.ssh_host,
 }
 
 

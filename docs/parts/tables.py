@@ -159,3 +159,10 @@ def container() -> str:
     from zidane_lab.contexts.container import ContainerSpec
 
     return fields_of(ContainerSpec)
+
+
+def ssh_host() -> str:
+    """Return the fields of ``SshHost``."""
+    from zidane_lab.contexts.ssh import SshHost
+
+    return fields_of(SshHost)

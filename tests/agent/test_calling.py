@@ -6,17 +6,20 @@ import asyncio
 
 import pytest
 
-from tests.agent.runs import QUICK, Service, counted, failing, others, wire_texts
+from tests.agent.runs import QUICK, Service, counted, failing, others, talk, wire_texts
 from tests.agent.support import Recorder, echo, simple_tool, texts
 from zidane_lab.agent.agent import Agent
 from zidane_lab.agent.behavior import Behavior
+from zidane_lab.agent.budgets import Budgets
 from zidane_lab.agent.fallback import FallbackState
 from zidane_lab.agent.kit import Continuity
 from zidane_lab.agent.retry import RetryPolicy
 from zidane_lab.agent.thinking_decay import StepDecay
+from zidane_lab.compaction.config import AutoCompact
 from zidane_lab.errors import (
     AuthError,
     BadRequestError,
+    BudgetExceededError,
     ConfigurationError,
     ContextExceededError,
     NetworkError,
@@ -305,3 +308,30 @@ async def test_whatever_passes_in_whatever_order_one_answer_is_left():
             agent = agent_with(first, second, counted("ok"))
             await agent.run("go")
             assert texts(agent) == [("user", "go"), ("assistant", "ok")]
+
+
+# --- limits between the tries ---------------------------------------------------------------------
+
+
+async def test_a_summary_made_because_of_a_refusal_counts_before_the_next_try():
+    too_long = ContextExceededError("prompt is too long: 250000 tokens > 200000 maximum")
+    summary = counted("<summary>All is well.</summary>", context=900, output=100)
+    provider = Service("main", [too_long, summary, "never"])
+    behavior = Behavior(retry=QUICK, budgets=Budgets.of(tokens=1_000), compaction=AutoCompact(window=200_000))
+    agent = Agent(provider, session=talk(6), behavior=behavior)
+    with pytest.raises(BudgetExceededError):
+        await agent.run("go")
+    assert len(provider.requests) == 2
+
+
+async def test_what_a_failed_model_used_counts_before_another_takes_over():
+    spent = failing(QuotaError("Spent."), spent=Usage(input=990, output=10))
+    second = Service("second", ["never"])
+    agent = chain(
+        Service("main", [spent]),
+        second,
+        behavior=Behavior(retry=RetryPolicy(max_retries=0), budgets=Budgets.of(tokens=1_000)),
+    )
+    with pytest.raises(BudgetExceededError):
+        await agent.run("go")
+    assert second.requests == []

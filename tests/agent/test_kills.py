@@ -118,3 +118,15 @@ async def test_a_memory_session_records_nothing():
     agent = Agent(ScriptedProvider(["Hello."]))
     await agent.run("hi")
     assert agent.session.records("partial-text") == ()
+
+
+@pytest.mark.asyncio
+async def test_text_of_a_branch_left_behind_is_not_recovered(tmp_path, monkeypatch):
+    monkeypatch.setattr(partials, "SECONDS", 0)
+    session = Session.create(tmp_path)
+    agent = Agent(ScriptedProvider(["a first answer", "a second one"], chunk_size=4), session=session)
+    await agent.run("hi")
+    session.move_to(session.turns[0].id)
+    await agent.run("again")
+    assert [turn.text for turn in session.turns] == ["hi", "again", "a second one"]
+    session.close()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.support import Recorder, Slow, echo, simple_tool, texts
 from zidane_lab.agent.agent import Agent
-from zidane_lab.errors import AbortedError, ConfigurationError
+from zidane_lab.errors import AbortedError, ConfigurationError, QuotaError
 from zidane_lab.providers.scripted import ScriptedProvider, call, say
 from zidane_lab.wire.build import wire_turns
 from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, MARKERS, SUPERSEDED
@@ -293,3 +293,44 @@ async def test_a_tool_that_exits_is_an_error_result():
     agent = Agent(ScriptedProvider([[call("leaving")], "I see."]), tools=[simple_tool("leaving", leaving)])
     assert (await agent.run("go")).text == "I see."
     assert results(agent) == [("SystemExit: 7", True)]
+
+
+async def test_a_steer_after_the_last_word_is_refused_rather_than_lost():
+    agent = Agent(ScriptedProvider(["done"]))
+    heard = []
+
+    async def say_it_late():
+        while not (agent._task is not None and agent._task.done()):
+            await asyncio.sleep(0)
+        with pytest.raises(ConfigurationError, match="Nothing is running"):
+            agent.steer("listen!")
+        heard.append(agent.queued())
+
+    late = asyncio.create_task(say_it_late())
+    await agent.run("hi")
+    await late
+    assert heard == [()]
+
+
+async def test_what_was_said_to_a_run_that_failed_is_handed_back():
+    started, go = asyncio.Event(), asyncio.Event()
+
+    class Failing(ScriptedProvider):
+        async def stream(self, request):
+            started.set()
+            await go.wait()
+            raise QuotaError("Nothing is left.")
+            yield  # an async generator
+
+    agent = Agent(Failing(["never"]))
+    seen = Recorder(agent.hooks)
+    run = asyncio.create_task(agent.run("go"))
+    await started.wait()
+    agent.steer("Use the other file")
+    agent.follow_up("And then plot it")
+    go.set()
+    with pytest.raises(QuotaError):
+        await run
+    (done,) = seen.of("agent:done")
+    assert done.unread == ("Use the other file", "And then plot it")
+    assert agent.queued() == ()

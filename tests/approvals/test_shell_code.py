@@ -104,13 +104,15 @@ def test_the_level_is_that_of_the_farthest_part(command, level):
     ("command", "targets", "bounded"),
     [
         ("echo x > a/b.txt", ("a/b.txt",), True),
-        ("mkdir -p a && cp -r b c", ("a", "b", "c"), True),
+        ("mkdir -p a && cp b c", ("a", "b", "c", "c/b"), True),
+        ("cp -r b c", ("b", "c", "c/b"), False),
         ("echo x | tee -a f", ("f",), True),
         ("echo x > $f", (), False),
         ("cp --target-directory=/etc a", ("a",), False),
         ("cp -t/etc a", ("a",), False),
         ("touch *.txt", (), False),
-        ("cd x && echo y > f", ("f",), False),
+        ("cd x && echo y > f", ("f", "x/f"), False),
+        ("cd x && cd y && touch f", ("f", "x/f", "x/y/f"), False),
         ("make > f", ("f",), False),
         ("ls", (), True),
     ],
@@ -176,8 +178,52 @@ def test_what_runs_what_is_not_told_is_opaque(command):
 
 def test_a_command_that_runs_elsewhere_does_not_trust_the_repository_there():
     assert classify_shell("git status").risk == "pure"
-    assert classify_shell("git status", elsewhere=True).risk == "ask"
-    assert classify_shell("ls -la", elsewhere=True).risk == "pure"
+    assert classify_shell("git status", folder="sub").risk == "ask"
+    assert classify_shell("ls -la", folder="sub").risk == "pure"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("cat $'.env'", r"cat $'\x2eenv'", r"cat $'\56env'", "cat {.env,x}", "cat .e{n,}v", "cat {a,{.env,b}}"),
+        *("cat .en[[:alpha:]]", "cat .en[^x]", "cat .en['!'v]", "cat ~/.ss[[:lower:]]/config2"),
+        *("cat /proc/self/envir?n", "cat /proc/*/env*", "cat /pro?/self/environ", "cat /proc/self/{environ,x}"),
+        *("cd ~ && cd .aws && cat credentials", "cd ~/.config && cat gh/hosts.yml", "cd ~/.aws && rg key"),
+        *("cd /proc/self && cat environ", "cd /proc/self && cat e*n", "pushd ~/.aws && cat *", "ps -o environ"),
+    ],
+)
+def test_what_holds_secrets_is_known_however_it_is_written(command):
+    assert classify_shell(command).risk == "ask"
+
+
+@pytest.mark.parametrize(
+    ("folder", "command"),
+    [("~/.aws", "cat credentials"), ("/proc/self", "cat environ"), ("~/.ssh", "cat *"), ("~/.config", "cat gh/x")],
+)
+def test_what_holds_secrets_is_known_from_the_folder_the_command_runs_in(folder, command):
+    assert any(reason.code == "secrets" for reason in classify_shell(command, folder=folder).reasons)
+    assert classify_shell(command, folder="src").risk == "pure"
+
+
+@pytest.mark.parametrize(
+    "command", ["cat $'\\u002eenv'", "cat $'\\x00'", "cat $'\\cA'", "cat ~+/x", "echo x > ~-/y", "ls ~1"]
+)
+def test_what_only_the_shell_can_tell_is_opaque(command):
+    assert classify_shell(command).is_opaque
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat data/{a,b}.csv",
+        "head data/[0-9]*.csv",
+        "sort -t$'\\t' -k2 a.tsv",
+        "cd src && cat main.py",
+        "cd data && ls *",
+    ],
+)
+def test_braces_brackets_and_folders_that_hide_nothing_look_only(command):
+    assert classify_shell(command).risk == "pure"
 
 
 WRAPPERS = [
@@ -303,7 +349,8 @@ def test_the_grammar_is_loaded_with_the_first_command_only():
         ("*.py", "*.py", False, True),
         ("a*.py", "a*.py", False, False),
         ("{a,-b}", "*{a,-b*}", False, True),
-        ("$'\\x2dn'", "*", False, True),
+        ("$'\\x2dn'", "-n", True, True),
+        ("$'a\\tb\\'\\56'", "a\tb'.", True, False),
         ("''", "", True, False),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import date
 
 import pytest
 
@@ -11,7 +12,8 @@ from zidane_lab.chat.chat import AskOptions, Chat
 from zidane_lab.chat.commands import COMMANDS, CommandContext, run_command
 from zidane_lab.chat.place import Place
 from zidane_lab.errors import BudgetExceededError, ConfigurationError, SessionError
-from zidane_lab.events import AgentStart
+from zidane_lab.events import AgentStart, CacheBreak
+from zidane_lab.turns import CompactSummaryBlock, Turn
 
 pytestmark = pytest.mark.asyncio
 
@@ -176,3 +178,67 @@ async def test_doctor_lists_what_is_wrong(chat, tmp_path):
     text = (await run_command("/doctor", CommandContext(chat))).text
     assert "yolo" in text
     assert "nosuch" in text
+
+
+async def test_a_reset_takes_nothing_of_the_old_conversation_along(chat, tmp_path):
+    model = script(tmp_path, {"text": "hello", "usage": {"input": 200, "cache_creation": 30_000, "output": 6}})
+    await ask(chat, "hi", model=model)
+    continuity, grants = chat._continuity, chat.grants
+    await run_command("/reset", CommandContext(chat))
+    assert chat._continuity is not continuity
+    assert chat.grants is not grants
+    script(tmp_path, {"text": "anew", "usage": {"input": 5_000, "cache_creation": 100, "output": 6}})
+    tap = Tap(CacheBreak)
+    await ask(chat, "hi", model=model, bundles=[tap])
+    assert tap.seen == []
+
+
+@pytest.mark.parametrize("leave", ["new", "resume", "branch", "close"])
+async def test_a_conversation_that_cannot_be_saved_is_left_all_the_same(chat, tmp_path, monkeypatch, leave):
+    model = script(tmp_path, "one", "two")
+    await ask(chat, "first", model=model)
+    first = chat.session.id
+    chat.new()
+    await ask(chat, "second", model=model)
+    stuck = chat.session
+
+    def full():
+        raise SessionError("No space left on device.")
+
+    monkeypatch.setattr(stuck, "close", full)
+    for _ in range(2):  # told once, and nothing is held that would be in the way of a second try
+        try:
+            outcome = {"resume": lambda: chat.resume(first), "branch": lambda: chat.branch(first)}.get(
+                leave, getattr(chat, leave)
+            )()
+            if leave == "close":
+                await outcome
+        except SessionError as error:
+            assert "No space left" in str(error)  # noqa: PT017 - the second try says nothing
+    assert chat._session is not stuck
+    if leave in ("resume", "branch"):
+        assert chat.session.turns[0].text == "first"
+    monkeypatch.undo()
+    stuck.close()
+
+
+async def test_a_note_that_a_summary_took_in_is_said_again(chat, tmp_path, monkeypatch):
+    from zidane_lab.chat import system
+
+    class Tomorrow(date):
+        @classmethod
+        def today(cls):
+            return date(2030, 1, 2)
+
+    model = script(tmp_path, *[f"answer {n}" for n in range(6)], "<summary>So far so good.</summary>", "fresh")
+    await ask(chat, "one", model=model)
+    monkeypatch.setattr(system, "date", Tomorrow)
+    noted = await ask(chat, "two", model=model)
+    assert "system-note" in noted.turns[0].blocks[-1].text
+    quiet = await ask(chat, "three", model=model)
+    assert "system-note" not in quiet.turns[0].blocks[-1].text
+    session = chat.session
+    marker = CompactSummaryBlock("All of it.", tuple(turn.id for turn in session.turns))
+    session.append(Turn("user", (marker,)))  # as one made under another profile, whose own prompt is made anew
+    again = await ask(chat, "four", model=model)
+    assert "system-note" in again.turns[0].blocks[-1].text

@@ -105,3 +105,23 @@ async def test_turns_are_listed_with_their_ids_and_nothing_is_drawn_from_them(ch
         await run_command("/turns many", context)
     chat.new()
     assert "Nothing has been said" in (await run_command("/turns", context)).text
+
+
+@pytest.mark.parametrize("arguments", ["undo it", "tail " + "9" * 5_000, "from", "up_to nobody"])
+async def test_what_cannot_be_meant_is_refused_and_nothing_is_asked(chat, arguments):
+    _, context = drawing(chat)
+    before = chat.session.turns
+    with pytest.raises((ConfigurationError, CompactInvalidInputError)):
+        await run_command(f"/compact {arguments}", context)
+    assert chat.session.turns == before
+
+
+@pytest.mark.parametrize("arguments", ["0", "-1", "9" * 5_000, "1e3", "two"])
+async def test_turns_takes_numbers_only(chat, arguments):
+    with pytest.raises(ConfigurationError, match="no number of turns"):
+        await run_command(f"/turns {arguments}", CommandContext(chat))
+
+
+async def test_scopes_are_read_in_any_case():
+    assert split_scope("Full keep it") == ("Full", "keep it")
+    assert split_scope("TAIL 6 keep it") == ("TAIL 6", "keep it")

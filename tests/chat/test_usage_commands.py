@@ -399,3 +399,33 @@ async def test_a_change_of_model_tells_what_is_read_anew(chat):
 def test_both_commands_are_in_the_help():
     assert COMMANDS["usage"].usage == "/usage [--days N]"
     assert COMMANDS["context"].usage == "/context"
+
+
+@pytest.mark.parametrize("kind", ["elide", "compact-undo"])
+def test_a_count_of_what_is_no_longer_sent_says_nothing_of_what_is(chat, kind):
+    session = chat.session
+    session.append(Turn("user", (TextBlock("word " * 4_000),)))
+    session.append(Turn("assistant", (TextBlock("Read."),), usage=Usage(input=9_000, output=5), model="p/m"))
+    assert usage_commands._measured(session) == Usage(input=9_000, output=5)
+    session.record(kind, {"results": {"call_1": "[left out]"}, "turn": "t", "after": session.turns[-1].id})
+    assert usage_commands._measured(session) is None
+
+
+@pytest.mark.asyncio
+async def test_what_was_put_back_does_not_hide_who_answered(chat, monkeypatch):
+    session, asked = chat.session, []
+    session.append(Turn("user", (TextBlock("q"),)))
+    session.append(Turn("assistant", (TextBlock("a"),), model="scripted/s.json"))
+    session.append(Turn("assistant", (TextBlock("put back"),), injected="restore"))
+    monkeypatch.setattr(usage_commands, "create_provider", lambda *_a, **_k: asked.append(1) or _Counter())
+    counts = await usage_commands._counts(chat, "scripted/s.json", chat.next_request())
+    assert asked
+    assert counts is not None
+
+
+class _Counter:
+    def count_tokens(self, _request):
+        return 7
+
+    async def aclose(self):
+        pass

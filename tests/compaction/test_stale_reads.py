@@ -102,3 +102,14 @@ def test_the_notice_is_one_line_whatever_a_file_is_called():
     assert "/w/x, /w/odd\\nname" in notice
     assert "\n" not in notice
     assert render_stale_read_notice(()) == ""
+
+
+def test_a_batch_that_changed_no_file_does_not_go_over_the_conversation():
+    class Untouched(tuple):
+        __slots__ = ()
+
+        def __iter__(self):
+            raise AssertionError("The conversation was gone over.")
+
+    batch = [(ToolCallBlock("c1", "look", {}), ToolResultBlock("c1", (TextBlock("x"),)))]
+    assert collect_newly_stale_read_paths(Untouched(), batch) == ()

@@ -6,6 +6,8 @@ told by ``exec_inspect`` only. Files are not separate from this machine's; limit
 
 from __future__ import annotations
 
+import contextlib
+import contextlib
 import os
 import secrets
 import signal
@@ -92,10 +94,8 @@ class _Exec:
         with self.lock:  # what has been read is sent whole
             self.code = code if code >= 0 else 128 - code
             self.running = False
-            try:
+            with contextlib.suppress(OSError):  # the other end was first
                 connection.shutdown(socket.SHUT_RDWR)
-            except OSError:  # the other end was first
-                pass
             connection.close()
 
 
@@ -116,10 +116,8 @@ class _Container:
         self.status = "exited"
         for each in self.execs.values():
             if each.running:
-                try:
+                with contextlib.suppress(OSError):
                     os.killpg(each.process.pid, signal.SIGKILL)
-                except OSError:
-                    pass
 
     def remove(self, force=False, v=False):
         self.reload()
@@ -156,8 +154,8 @@ class FakeDocker:
         self.found[container.id] = container
         return container
 
-    def _list(self, all, filters):
-        assert all
+    def _list(self, *, filters, **options):
+        assert options == {"all": True}
         return [each for each in self.found.values() if filters["label"] in each.labels]
 
     def _create(self, container, argv, *, stdin, stdout, stderr, user, environment):

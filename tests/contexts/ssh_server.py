@@ -10,110 +10,65 @@ import os
 import signal
 
 import asyncssh
-from asyncssh.packet import UInt32
+from asyncssh.packet import Boolean, String, UInt32
 
 __all__ = ["Server", "serve"]
 
 
-class _Process(asyncio.SubprocessProtocol):
-    def __init__(self, session):
-        self.session = session
+class _Command(asyncio.SubprocessProtocol):
+    """One command: its pipes to the channel's streams, and what the client is told of its end."""
+
+    def __init__(self, channel_process):
+        self.remote = channel_process
+        self.channel = channel_process.channel
+        self.open, self.draining = {1, 2}, {}
+        self.has_exited = False
+        self.is_over = asyncio.Event()
+
+    def connection_made(self, transport):
+        self.process = transport
 
     def pipe_data_received(self, fd, data):
-        self.session.output(fd, data)
+        if not self.channel.is_closing():
+            (self.remote.stdout if fd == 1 else self.remote.stderr).write(data)
+            self.process.get_pipe_transport(fd).pause_reading()
+            self.draining[fd] = asyncio.ensure_future(self._go_on(fd))
+
+    async def _go_on(self, fd):
+        try:
+            await (self.remote.stdout if fd == 1 else self.remote.stderr).drain()
+        except (asyncssh.Error, OSError):
+            return
+        if fd in self.open:
+            self.process.get_pipe_transport(fd).resume_reading()
 
     def pipe_connection_lost(self, fd, exc):
-        self.session.closed(fd)
+        self.open.discard(fd)
+        self._look()
 
     def process_exited(self):
-        self.session.ended()
-
-
-class _Session(asyncssh.SSHServerSession):
-    def __init__(self, server):
-        self.server = server
-        self.process = None
-        self.pending = []
-        self.open = {1, 2}
-
-    def connection_made(self, chan):
-        self.channel = chan
-
-    def exec_requested(self, command):
-        self.command = command
-        self.server.commands.append(command)
-        return True
-
-    def session_started(self):
-        self.channel.pause_reading()
-        self.starting = asyncio.ensure_future(self._start())
-
-    async def _start(self):
-        self.process, _ = await asyncio.get_running_loop().subprocess_exec(
-            lambda: _Process(self),
-            self.server.shell,
-            "-c",
-            self.command,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.server.home), "SSH_CLIENT": "127.0.0.1 1 2"},
-            cwd=self.server.home,
-            start_new_session=self.server.new_session,
-        )
-        self.server.processes.append(self.process)
-        self.channel.resume_reading()
-
-    def data_received(self, data, datatype):
-        if not self.process.get_pipe_transport(0).is_closing():
-            self.process.get_pipe_transport(0).write(data)
-
-    def eof_received(self):
-        self.process.get_pipe_transport(0).write_eof()
-        return True
-
-    def pause_writing(self):
-        self._pipes("pause_reading")
-
-    def resume_writing(self):
-        self._pipes("resume_reading")
-
-    def _pipes(self, action):
-        for number in tuple(self.open):
-            getattr(self.process.get_pipe_transport(number), action)()
-
-    def output(self, number, data):
-        if not self.channel.is_closing():
-            self.channel.write(data, asyncssh.EXTENDED_DATA_STDERR if number == 2 else None)
-
-    def ended(self):
+        self.has_exited = True
         code = self.process.get_returncode()
-        if self.channel.is_closing():
-            return
-        if code >= 0:
-            self.channel._send_request(b"exit-status", UInt32(code))
-        else:
-            name = signal.Signals(-code).name.removeprefix("SIG")
-            self.channel._send_request(
-                b"exit-signal",
-                asyncssh.packet.String(name),
-                asyncssh.packet.Boolean(False),
-                asyncssh.packet.String(""),
-                asyncssh.packet.String(""),
-            )
-        self.exited = True
-        self._close_when_done()
+        if not self.channel.is_closing():
+            if code >= 0:
+                self.channel._send_request(b"exit-status", UInt32(code))
+            else:
+                name = signal.Signals(-code).name.removeprefix("SIG")
+                self.channel._send_request(b"exit-signal", String(name), Boolean(False), String(""), String(""))
+        self._look()
 
-    exited = False
+    def _look(self):
+        if self.has_exited and not self.open:
+            self.is_over.set()
 
-    def closed(self, number):
-        self.open.discard(number)
-        self._close_when_done()
 
-    def _close_when_done(self):
-        if self.exited and not self.open and not self.channel.is_closing():
-            self.channel.close()
-
-    def connection_lost(self, exc):
-        if self.process is not None:
-            self.process.close()
+async def _feed(remote, pipe):
+    try:
+        while data := await remote.stdin.read(65_536):
+            pipe.write(data)
+        pipe.close()
+    except (asyncssh.Error, OSError):
+        pipe.close()
 
 
 class Server(asyncssh.SSHServer):
@@ -121,7 +76,7 @@ class Server(asyncssh.SSHServer):
 
     def __init__(self, home, *, shell="sh", new_session=True):
         self.home, self.shell, self.new_session = home, shell, new_session
-        self.commands, self.processes, self.connections = [], [], []
+        self.commands, self.connections, self.running = [], [], {}
         self.port = 0
 
     def __call__(self):
@@ -133,8 +88,43 @@ class Server(asyncssh.SSHServer):
     def begin_auth(self, username):
         return True
 
-    def session_requested(self):
-        return _Session(self)
+    async def run(self, remote):
+        """Run one command; called by the library."""
+        self.commands.append(remote.command)
+        transport, command = await asyncio.get_running_loop().subprocess_exec(
+            lambda: _Command(remote),
+            self.shell,
+            "-c",
+            remote.command,
+            env={"PATH": os.environ["PATH"], "HOME": str(self.home), "SSH_CLIENT": "127.0.0.1 1 2"},
+            cwd=self.home,
+            start_new_session=self.new_session,
+        )
+        self.running[transport] = asyncio.current_task()
+        feeding = asyncio.ensure_future(_feed(remote, transport.get_pipe_transport(0)))
+        closing = asyncio.ensure_future(remote.channel.wait_closed())
+        over = asyncio.ensure_future(command.is_over.wait())
+        await asyncio.wait({closing, over}, return_when=asyncio.FIRST_COMPLETED)
+        for each in (feeding, closing, over):
+            each.cancel()
+        if not remote.channel.is_closing():
+            remote.channel.close()
+        for number in (0, 1, 2):
+            transport.get_pipe_transport(number).close()
+        await transport._wait()
+        transport.close()
+        del self.running[transport]
+
+    async def close(self):
+        """Break the connections and end what still runs."""
+        for connection in self.connections:
+            connection.abort()
+        for connection in self.connections:
+            await connection.wait_closed()
+        running = dict(self.running)
+        for transport in running:
+            transport.kill()
+        await asyncio.gather(*running.values(), return_exceptions=True)
 
 
 async def serve(home, key, accepted, **options):
@@ -144,6 +134,7 @@ async def serve(home, key, accepted, **options):
         "127.0.0.1",
         0,
         server_factory=server,
+        process_factory=server.run,
         server_host_keys=[key],
         authorized_client_keys=accepted,
         sftp_factory=lambda channel: _Files(channel, home),

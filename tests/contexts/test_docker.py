@@ -322,7 +322,8 @@ def _has_daemon():
     return subprocess.run([program, "image", "inspect", IMAGE], capture_output=True, timeout=20).returncode == 0
 
 
-with_daemon = pytest.mark.skipif(not _has_daemon(), reason=f"no Docker daemon with the image {IMAGE}")
+HAS_DAEMON = _has_daemon()
+with_daemon = pytest.mark.skipif(not HAS_DAEMON, reason=f"no Docker daemon with the image {IMAGE}")
 
 
 @pytest.fixture
@@ -332,24 +333,23 @@ def real():
     client.close()
 
 
-@pytest.mark.slow
-@with_daemon
-class TestWithADaemon(ContextContract):
-    @pytest_asyncio.fixture
-    async def place(self, real):
-        context = DockerContext(ContainerSpec(IMAGE, pull=False), client=real)
-        yield context
-        await context.aclose()
+if HAS_DAEMON:
 
+    @pytest.mark.slow
+    class TestWithADaemon(ContextContract):
+        @pytest_asyncio.fixture
+        async def place(self, real):
+            context = DockerContext(ContainerSpec(IMAGE, pull=False), client=real)
+            yield context
+            await context.aclose()
 
-@pytest.mark.slow
-@with_daemon
-class TestWithADaemonAndAReadOnlyImage(ContextContract):
-    @pytest_asyncio.fixture
-    async def place(self, real):
-        context = DockerContext(ContainerSpec(IMAGE, pull=False, read_only_root=True, user="7:7"), client=real)
-        yield context
-        await context.aclose()
+    @pytest.mark.slow
+    class TestWithADaemonAndAReadOnlyImage(ContextContract):
+        @pytest_asyncio.fixture
+        async def place(self, real):
+            context = DockerContext(ContainerSpec(IMAGE, pull=False, read_only_root=True, user="7:7"), client=real)
+            yield context
+            await context.aclose()
 
 
 @pytest.mark.slow

@@ -24,6 +24,8 @@ TOO_LONG = {
     "OpenAI code": "context_length_exceeded",
     "OpenAI minute": "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, "
     "Requested 78891. The input or output tokens must be reduced in order to run successfully.",
+    "minute, with separators": "Request too large for model `llama` on tokens per minute (TPM): Limit 6,000, Requested "
+    "9,500, please reduce your message size.",
     "OpenAI string": "Invalid 'messages[1].content': string too long. Expected a string with maximum length 1048576, "
     "but got a string with length 1240000 instead.",
     "OpenAI array": "Invalid 'input': array too long. Expected an array with maximum length 2048.",

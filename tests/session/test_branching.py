@@ -8,7 +8,9 @@ import pytest
 
 from zidane_lab.errors import SessionError, SessionLockedError
 from zidane_lab.session import Session, sessions_folder
-from zidane_lab.turns import ImageBlock, TextBlock, ToolCallBlock, Turn
+from zidane_lab.turns import ImageBlock, TextBlock, ToolCallBlock, ToolResultBlock, Turn
+from zidane_lab.wire.build import wire_turns
+from zidane_lab.wire.state import ELIDE
 
 PNG = bytes(range(256)) * 20
 
@@ -62,13 +64,6 @@ def test_going_back_loses_nothing_and_survives_opening(session):
             again.move_to("turn_x")
 
 
-def test_call_ids_of_another_branch_are_free(session):
-    first = session.append(user("q"))
-    session.append(assistant(call("1")))
-    session.move_to(first.id)
-    assert session.append(assistant(call("1"))).tool_calls[0].id == "1"
-
-
 def test_a_session_in_use_is_branched_into_one_of_its_own(session):
     run = session.start_run("q", model="p/m")
     session.append(user("q", ImageBlock("image/png", PNG)))
@@ -115,3 +110,23 @@ def test_a_torn_end_of_the_other_is_neither_copied_nor_mended(session):
     with Session.branch(session.path) as branch:
         assert branch.turns == session.turns
     assert session.path.read_bytes() == before
+
+
+def test_call_ids_are_never_used_again_whatever_branch_had_them(session):
+    first = session.append(user("q"))
+    session.append(assistant(call("call_1")))
+    session.append(Turn("user", (ToolResultBlock("call_1", (TextBlock("old"),)),)))
+    session.record(ELIDE, {"results": {"call_1": "[left out]"}, "after": session.turns[-1].id})
+    session.move_to(first.id)
+    with reopened(session) as again:  # the same after a restart
+        made = again.append(assistant(call("call_1"))).tool_calls[0].id
+        again.append(Turn("user", (ToolResultBlock(made, (TextBlock("new"),)),)))
+        assert made == "call_1_r1"
+        assert wire_turns(again.turns, state=again.wire_state)[-1].tool_results[0].text == "new"
+
+
+def test_a_turn_of_another_branch_is_still_held(session):
+    first, gone = session.append(user("q")), session.append(assistant("a"))
+    session.move_to(first.id)
+    assert session.holds(gone.id)
+    assert not session.holds("turn_nobody")

@@ -342,36 +342,24 @@ async def test_read_file_pages_an_address_that_is_fetched_once(tmp_path):
         assert server.paths == ["/"]
 
 
-async def test_a_page_of_the_package_index_is_read_from_its_data(context):
+async def test_a_file_of_a_code_host_is_fetched_itself():
     from zidane_lab.tools.web.sites import site_of
     from zidane_lab.tools.web.urls import read_address
 
-    site = site_of(read_address("https://pypi.org/project/some-package/1.0/"))
-    assert str(site.address) == "https://pypi.org/pypi/some-package/1.0/json"
-    info = {
-        "name": "some-package",
-        "version": "1.0",
-        "summary": "Does it",
-        "requires_dist": ["numpy"],
-        "description": "# Hi",
-    }
-    text = site.read(json.dumps({"info": info}).encode())
-    assert text.startswith("# some-package 1.0\n\nDoes it")
-    assert "- numpy" in text
-    assert site.read(b"{}") is None
-    assert site.read(b"<html>") is None
     blob = site_of(read_address("https://github.com/o/r/blob/main/a/b.py?raw=true"))
     assert str(blob.address) == "https://raw.githubusercontent.com/o/r/main/a/b.py"
+    gist = site_of(read_address(f"https://gist.github.com/someone/{'a1' * 16}"))
+    assert str(gist.address) == f"https://gist.githubusercontent.com/someone/{'a1' * 16}/raw"
     for other in (
-        "https://pypi.org/",
         "https://github.com/o/r",
-        "http://pypi.org/project/x/",
-        "https://pypi.org.evil.com/project/x/",
+        "http://github.com/o/r/blob/main/a.py",
+        "https://github.com:8443/o/r/blob/main/a.py",
+        "https://github.com.evil.com/o/r/blob/main/a.py",
     ):
         assert site_of(read_address(other)) is None
 
 
 async def test_where_the_better_address_of_a_site_fails_the_page_itself_is_fetched(context):
     settings = WebSettings(resolver=resolver(), connect=1)
-    output = await fetch_url_tool(settings).run(context, {"url": "https://pypi.org/project/x/"})
-    assert "There is no host pypi.org" in output.parts[0].text
+    output = await fetch_url_tool(settings).run(context, {"url": "https://github.com/o/r/blob/main/a.py"})
+    assert "There is no host github.com" in output.parts[0].text

@@ -246,8 +246,11 @@ class Agent:
         finally:
             self._run = self.ledger = None
         status, finish, failure = outcome(task)
-        if status == "aborted":
-            self._inbox.steers.clear()  # said to a run that is no more
+        unread: tuple[str, ...] = ()
+        if status != "completed":  # said to a run that is no more
+            unread = self._inbox.texts()
+            self._inbox.steers.clear()
+            self._inbox.follow_ups.clear()
         turns = self.session.turns[first:]
         usage = ledger.spent().usage
         seconds = time.monotonic() - started
@@ -262,7 +265,7 @@ class Agent:
             error = str(failure)
         answers = sum(turn.role == "assistant" and turn.injected is None for turn in turns)
         code = getattr(failure, "code", "internal") if failure is not None else None
-        await self.hooks.emit(AgentDone(ids, status, finish, usage, answers, seconds, error, code))
+        await self.hooks.emit(AgentDone(ids, status, finish, usage, answers, seconds, error, code, unread))
         if cancelled:
             raise asyncio.CancelledError
         if failure is not None and status == "error":

@@ -174,15 +174,16 @@ def _shell(arguments: Mapping[str, Any], around: Surroundings) -> Assessment:
     command = arguments.get("command")
     if not isinstance(command, str):
         return Assessment("execute", "execute", ("its command is not a text",), is_coverable=False)
-    elsewhere = bool(arguments.get("cwd"))
-    verdict = classify_shell(command, elsewhere=elsewhere)
+    folder = arguments.get("cwd")
+    elsewhere = bool(folder)
+    verdict = classify_shell(command, folder=folder if isinstance(folder, str) else "")
     linked = tuple(
         f"{path!r} commonly holds secrets" for path in verdict.paths if not secret_told(verdict) and looks_secret(path)
     )
     if set(verdict.tokens) <= {"ls", "cd", "stat", "find", "tree", "test", "du"}:
         linked = ()
     reasons = tuple(map(str, verdict.reasons)) + linked
-    own = _names_own(command, around.project) if reasons else ()
+    own = _names_own(f"{folder or ''}\n{command}", around.project) if reasons else ()
     variables = ("sets variables for the command",) if arguments.get("env") else ()
     base = Assessment(
         "execute",

@@ -65,11 +65,19 @@ class Project:
             return posixpath.normpath(posixpath.join(self.cwd, path))
         return os.path.realpath(os.path.join(self.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118 - text
 
+    def _readings(self, path: str) -> tuple[str, ...]:
+        """Return the absolute forms of a path: programs follow a link before ``..`` leads out of it, tools need not."""
+        resolved = self.resolve(path)
+        if not self.is_local or ".." not in path:
+            return (resolved,)
+        joined = os.path.join(self.cwd, os.path.expanduser(path))  # noqa: PTH111, PTH118 - text
+        return (resolved, os.path.realpath(os.path.normpath(joined)))
+
     def contains(self, path: str) -> bool:
         """Whether a path lies in the project, links followed."""
         if "\0" in path or (not self.is_local and path.startswith("~")):
             return False
-        return _within(self.resolve(path), self._top)
+        return all(_within(each, self._top) for each in self._readings(path))
 
     @property
     def _top(self) -> str:
@@ -77,25 +85,30 @@ class Project:
 
     def is_own(self, path: str) -> bool:
         """Whether a path is one of the agent's own files."""
-        resolved = self.resolve(path)
         own = tuple(map(os.path.realpath, self.own)) if self.is_local else self.own
-        return any(_within(resolved, each) for each in own) or ".zidane" in _parts(resolved)
+        return any(
+            any(_within(resolved, each) for each in own) or ".zidane" in _parts(resolved)
+            for resolved in self._readings(path)
+        )
 
     def objection(self, path: str) -> str | None:
         """Say why writing this path is always asked about; ``None`` when it need not be."""
         try:
-            resolved = self.resolve(path)
             if self.is_own(path):
                 return f"changes the agent's own file {path}"
             if not self.contains(path):
                 return f"writes outside the project folder: {path}"
+            readings = self._readings(path)
         except (OSError, ValueError):
             return f"writes {path!r}, which cannot be found out about"
-        parts = [part.lower() for part in _parts(resolved)[len(_parts(self._top)) :]]
-        names = [part for part in parts[-1:] if any(fnmatch.fnmatchcase(part, each) for each in _GUARDED_NAMES)]
-        if names or _GUARDED_FOLDERS & set(parts):
+        if any(map(self._is_guarded, readings)):
             return f"writes {path}, which other programs obey"
         return None
+
+    def _is_guarded(self, resolved: str) -> bool:
+        parts = [part.lower() for part in _parts(resolved)[len(_parts(self._top)) :]]
+        names = [part for part in parts[-1:] if any(fnmatch.fnmatchcase(part, each) for each in _GUARDED_NAMES)]
+        return bool(names or _GUARDED_FOLDERS & set(parts))
 
 
 def project_root(folder: Path) -> Path:

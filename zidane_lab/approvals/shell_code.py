@@ -22,6 +22,7 @@ from zidane_lab.approvals.shell_heads import is_own_variable, judge_head, plain_
 from zidane_lab.approvals.shell_parse import Head, Parsed, parse_shell
 from zidane_lab.approvals.shell_rules import NAMES_ONLY, Level
 from zidane_lab.approvals.shell_words import Word, is_secret_variable
+from zidane_lab.tools.glob import expand_braces
 
 __all__ = ["BACKGROUND", "REDIRECTION", "ShellReason", "ShellVerdict", "classify_shell"]
 
@@ -52,6 +53,8 @@ _SECRET_FILES: Final = (
     "token.json",
     "shadow",
 )
+_PROCESS_FILES: Final = ("environ", "mem")
+"""Of ``/proc/<number>``."""
 _SECRET_FOLDERS: Final = (".ssh", ".aws", ".gnupg", ".kube", ".azure")
 _DEVICES: Final = re.compile(r"/dev/(?!(?:null|zero|stdin|stdout|stderr|tty|fd/\d+|urandom|random|shm)(?:/|$))")
 _CRITICAL: Final = frozenset({"secrets", "disk", "system", "git-destroys", "devices"})
@@ -134,19 +137,19 @@ class _Judging:
             self.critical.append(why)
 
 
-def classify_shell(command: str, *, elsewhere: bool = False) -> ShellVerdict:
+def classify_shell(command: str, *, folder: str = "") -> ShellVerdict:
     """Judge a command line. Never raises: what cannot be judged asks.
 
-    ``elsewhere``: it will not run in the project's folder.
+    ``folder``: where it will run, if that is not the project's folder.
     """
     try:
-        return _classify(command, elsewhere=elsewhere)
+        return _classify(command, folder)
     except Exception as error:  # noqa: BLE001 - fail closed: a command that upsets the judge asks
         why = f"cannot be judged ({type(error).__name__})"
         return ShellVerdict("execute", reasons=(ShellReason("unclear", why, 1, ""),), is_opaque=True, is_bounded=False)
 
 
-def _classify(command: str, *, elsewhere: bool) -> ShellVerdict:
+def _classify(command: str, folder: str) -> ShellVerdict:
     parsed = parse_shell(command)
     state = _Judging(parsed, command.splitlines() or [""])
     for why, line in parsed.unclear:
@@ -154,10 +157,11 @@ def _classify(command: str, *, elsewhere: bool) -> ShellVerdict:
         state.is_opaque = True
     for head in parsed.heads:
         _head(state, head)
-    _elsewhere(state, given=elsewhere)
+    folders = _folders(state, folder)
+    _elsewhere(state, given=bool(folder))
     _assignments(state)
     _redirections(state)
-    _secrets(state)
+    _secrets(state, folders)
     for line in parsed.background:
         state.report("background", "goes on running in the background", line)
         state.risky.add(BACKGROUND)
@@ -171,9 +175,9 @@ def _classify(command: str, *, elsewhere: bool) -> ShellVerdict:
         tuple(tokens),
         state.is_opaque,
         tuple(dict.fromkeys(state.critical)),
-        tuple(dict.fromkeys(state.targets)),
+        tuple(dict.fromkeys(each for target in state.targets for each in _from(target, folders))),
         state.is_bounded and not state.is_opaque,
-        tuple(dict.fromkeys(path for word, _ in parsed.words for path in _paths_in(word) if word.is_known)),
+        tuple(dict.fromkeys(path for word, _ in parsed.words for path in _reached(word, folders) if word.is_known)),
     )
 
 
@@ -208,18 +212,34 @@ def _touched(state: _Judging, head: Head, code: str) -> None:
             state.is_bounded = False
         return
     recursive = False
+    operands: list[str] = []
     for word in head.argv:
         if word.is_known and re.fullmatch(rf"-[{flags}]+|--", word.text):
-            recursive = recursive or bool(set("rR") & set(word.text))
+            recursive = recursive or bool(set("rRa" if name == "cp" else "rR") & set(word.text))
         elif not word.is_known or word.text.startswith("-"):
             state.is_bounded = False
         else:
-            state.targets.append(word.text)
+            operands.append(word.text)
+    state.targets += operands
+    if name == "cp":
+        # Into a folder, which may hold links of these names that lead elsewhere; of whole folders, nobody knows which.
+        state.targets += (posixpath.join(operands[-1], posixpath.basename(each)) for each in operands[:-1])
+        state.is_bounded = state.is_bounded and not recursive
     long = any(word.text.startswith("--r") or word.text.startswith("--no-p") for word in head.argv)
     if name == "rm" and (recursive or long):
         broad = [word.raw for word in head.argv if _ROOTS.fullmatch(word.text)]
         if broad:
             state.critical.append(f"deletes everything in {', '.join(broad)}")
+
+
+def _folders(state: _Judging, given: str) -> tuple[str, ...]:
+    """Return the folders that relative paths may start from, but for the project's: the one given, those gone to."""
+    found = [given] if given else []
+    for head in state.heads:
+        if plain_name(head.name) in {"cd", "pushd"}:
+            words = (word.text for word in head.argv if not word.text.startswith("-"))
+            found += (posixpath.join(found[-1] if found else "", text) for text in words)
+    return tuple(dict.fromkeys(found))
 
 
 def _elsewhere(state: _Judging, *, given: bool) -> None:
@@ -259,43 +279,70 @@ def _redirections(state: _Judging) -> None:
 # --- secrets --------------------------------------------------------------------------------------------
 
 
-def _secrets(state: _Judging) -> None:
+def _secrets(state: _Judging, folders: tuple[str, ...]) -> None:
     own = {each.name for each in state.parsed.assignments}
     for name, line in state.parsed.variables:
         if is_secret_variable(name) and name not in own:
             state.report("secrets", f"uses the variable {name}, which commonly holds a secret", line)
             state.risky.update(head.name for head in state.heads if head.line == line)
     names_only = bool(state.heads) and all(plain_name(head.name) in NAMES_ONLY for head in state.heads)
+    shows_content = not names_only or bool(state.parsed.redirects)
+    for folder in folders:
+        if shows_content and _is_secret(folder, is_known="*" not in folder):
+            state.report("secrets", f"looks into {folder[:80]}, which commonly holds secrets", 1)
     for word, line in state.parsed.words:
-        for path in _paths_in(word):
+        for path in _reached(word, folders):
             if "/dev/tcp/" in path or "/dev/udp/" in path:
                 state.report("network", "uses the network", line, word.raw, level="network")
                 state.is_opaque = True
             elif _DEVICES.match(path) and not names_only:
                 state.report("devices", f"uses the device {path}", line, word.raw)
-            elif not (names_only and not state.parsed.redirects) and _is_secret(path, word):
+            elif shows_content and _is_secret(path, is_known=word.is_known):
                 state.report("secrets", f"names {word.raw[:80]}, which commonly holds secrets", line, word.raw)
 
 
 def _paths_in(word: Word) -> Iterator[str]:
     """Yield what of a word may be a path: all of it, or the value of an option."""
-    text = word.text
-    candidates: Iterable[str] = (text,)
-    if text.startswith("-"):
-        candidates = (text[2:], text.partition("=")[2])
-    elif re.match(r"\w+=", text):
-        candidates = (text, text.partition("=")[2])
-    for each in candidates:
-        if each and "\0" not in each:
-            yield posixpath.normpath(re.sub(r"/+", "/", each)) if each.startswith(("/", "~", ".")) else each
+    for text in _alternatives(word):
+        candidates: Iterable[str] = (text,)
+        if text.startswith("-"):
+            candidates = (text[2:], text.partition("=")[2])
+        elif re.match(r"\w+=", text):
+            candidates = (text, text.partition("=")[2])
+        for each in candidates:
+            if each and "\0" not in each:
+                yield posixpath.normpath(re.sub(r"/+", "/", each)) if each.startswith(("/", "~", ".")) else each
 
 
-def _is_secret(path: str, word: Word) -> bool:
+def _alternatives(word: Word) -> Iterable[str]:
+    """Return the texts that braces make of a word; the reader of words puts ``*`` before each unquoted brace."""
+    if word.is_known or "*{" not in word.text:
+        return (word.text,)
+    return expand_braces(word.text.replace("*{", "{").replace("*}", "}"))
+
+
+def _reached(word: Word, folders: tuple[str, ...]) -> Iterator[str]:
+    """Yield what of a word may be a path, as written and as seen from where the command goes."""
+    for path in _paths_in(word):
+        yield from _from(path, folders)
+
+
+def _from(path: str, folders: tuple[str, ...]) -> Iterator[str]:
+    """Yield a path as written and as seen from each folder."""
+    yield path
+    if not path.startswith(("/", "~")):
+        yield from (posixpath.normpath(posixpath.join(folder, path)) for folder in folders)
+
+
+def _is_secret(path: str, *, is_known: bool) -> bool:
     if secret_name(path) or secret_name(f"{path}/any"):
         return True
-    if word.is_known or not path.strip("*"):
+    if is_known or not path.strip("*"):
         return False
-    *folders, name = path.lower().split("/")
+    # What brackets match is not worked out: they stand for anything.
+    *folders, name = (re.sub(r"\[.*\]", "*", part) for part in path.lower().split("/"))
+    if folders[:1] == [""] and _matches((folders[1:2] or [name])[0], ("proc",)) and _matches(name, _PROCESS_FILES):
+        return True
     if any(_matches(folder, _SECRET_FOLDERS) for folder in folders if folder.strip("*")):
         return True
     return bool(name.strip("*")) and _matches(name, _SECRET_FILES)

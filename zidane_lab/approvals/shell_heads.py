@@ -210,7 +210,7 @@ def _ps(head: Head) -> Judged | None:
     for word in head.argv:
         if not word.is_known or ("e" in word.text and re.fullmatch(r"[acefghjklmnorstuvwxLNOSTUXZ]+", word.text)):
             return None  # `ps axe` shows the environment of processes
-        if re.match(r"-\w*E", word.text):
+        if re.match(r"-\w*E", word.text) or "environ" in word.text:
             return None
     return _LOOKS
 

@@ -38,6 +38,16 @@ _OTHER_EXPANSION: Final = re.compile(
 _SUBSTRING: Final = re.compile(r"\$\{(\w+)(?::\s?-?\d+){1,2}\}")
 
 
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"} | {
+    each: each for each in "\\'\"?"
+}
+_ANSI_C_ESCAPE: Final = re.compile(
+    r"\\([ntreabfv\\'\"?]|x0?[1-9A-Fa-f](?![\dA-Fa-f])|x[1-7][\dA-Fa-f]|[01][0-7]{2}|[1-7](?![0-7]))"
+)
+"""An escape for one character of ASCII but NUL, which would end the text."""
+_ANSI_C: Final = re.compile(rf"\$'((?:[^'\\]|{_ANSI_C_ESCAPE.pattern.replace('(', '(?:', 1)})*)'")
+
+
 class UnclearError(Exception):
     """Something that is not read: the words say what, for the person."""
 
@@ -95,6 +105,27 @@ def raw_text(node: Node) -> str:
 def is_secret_variable(name: str) -> bool:
     """Whether a variable of this name commonly holds a secret."""
     return bool(_SECRET_VARIABLE.search(name))
+
+
+def _ansi_c_text(raw: str, line: int) -> str:
+    """Return what ``$'…'`` stands for.
+
+    Raises
+    ------
+    UnclearError
+        It has an escape beyond the usual ones.
+    """
+    found = _ANSI_C.fullmatch(raw)
+    if found is None:
+        raise UnclearError("uses a text with escapes that are not read", line)
+    return _ANSI_C_ESCAPE.sub(_unescaped, found[1])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    escape = match[1]
+    if escape[0] == "x":
+        return chr(int(escape[1:], 16))
+    return chr(int(escape, 8)) if escape[0] in "01234567" else _ESCAPES[escape]
 
 
 @dataclass(slots=True)
@@ -167,7 +198,7 @@ class WordReader:
         line = node.start_point[0] + 1
         match node.type:
             case "ansi_c_string":
-                pieces.unknown(splits=False)
+                pieces.literal(_ansi_c_text(raw_text(node), line))
             case "brace_expression":
                 pieces.unknown(splits=True)
             case "simple_expansion" | "expansion":
@@ -187,6 +218,8 @@ class WordReader:
 
     def _plain(self, node: Node, pieces: _Pieces) -> None:
         raw, line, index = raw_text(node), node.start_point[0] + 1, 0
+        if not pieces.text and pieces.start is None and re.match(r"~[-+\d]", raw):
+            raise UnclearError("names a folder the shell remembers", line)
         if node.named_child_count:
             raise UnclearError("uses a word that cannot be read", line)
         while index < len(raw):

@@ -30,7 +30,7 @@ from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import Profile, profile_named
 from zidane_lab.chat.references import resolve
 from zidane_lab.chat.settings import Settings, load_settings
-from zidane_lab.chat.system import SystemRecord, frozen_system
+from zidane_lab.chat.system import SystemRecord, frozen_system, was_cleared
 from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
 from zidane_lab.chat.toolbox import Toolbox
 from zidane_lab.contexts.tasks import TaskRegistry
@@ -270,6 +270,8 @@ class Chat:
         hooks.use(Persistence(self.session, persistence_of(self.settings)))
         system = frozen_system(self.session, profile, self.place, Path.cwd())
         hooks.use(SystemRecord(self.session, system, profile.name))
+        if system.record is not None and was_cleared(self.session, profile.name):
+            self._continuity.cache.declare("the system prompt was composed afresh")
         agent = self._agent(target, tools, system, options, executor=executor, hooks=hooks)
         with self._running(agent):
             if self.session.repairs:

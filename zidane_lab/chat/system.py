@@ -20,7 +20,7 @@ from zidane_lab.events import AgentStart, CompactEnd, UserTurn
 from zidane_lab.session.session import Session
 from zidane_lab.wire.cutoff import replaced_ids
 
-__all__ = ["SystemRecord", "compose_system", "frozen_system"]
+__all__ = ["SystemRecord", "compose_system", "frozen_system", "was_cleared"]
 
 
 def compose_system(profile: Profile, place: Place, cwd: Path, today: date) -> SystemPrompt:
@@ -44,6 +44,12 @@ def frozen_system(session: Session, profile: Profile, place: Place, cwd: Path) -
         key=profile.name,
         turns={turn.id for turn in session.turns} - replaced_ids(session.turns, session.wire_state.undone),
     )
+
+
+def was_cleared(session: Session, key: str) -> bool:
+    """Whether the prompt is composed afresh because a compaction ended the one before, and not for the first time."""
+    records = [record for record in session.records(SYSTEM_SNAPSHOT) if record.get("key") in (key, None)]
+    return bool(records) and records[-1].get("cleared") is True
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,12 +88,14 @@ def collect_newly_stale_read_paths(
     state
         With it, reads that are no longer sent do not count.
     """
+    changed = dict.fromkeys(path for call, result in batch for path in _written(call, result, cwd))
+    if not changed:  # most batches: spare going over the conversation
+        return ()
     current: set[str] = set()
     for each in past_results(prior, state or WireState()):
         current.difference_update(_written(each.call, each.result, cwd))
         if each.sent and (path := _read(each, cwd)) is not None:
             current.add(path)
-    changed = dict.fromkeys(path for call, result in batch for path in _written(call, result, cwd))
     return tuple(path for path in changed if path in current)
 
 

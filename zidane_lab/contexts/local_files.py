@@ -95,7 +95,8 @@ def replace_file(path: str, data: bytes, mode: int | None) -> None:
 
 def _write_new(path: str, data: bytes, mode: int | None, before: os.stat_result | None) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    handle = os.open(path, flags, 0o666)
+    # What replaces a file is nobody else's to read before it has the old one's rights.
+    handle = os.open(path, flags, 0o666 if before is None else 0o600)
     with open(handle, "wb") as file:  # noqa: PTH123
         file.write(data)
         file.flush()

@@ -9,7 +9,7 @@ import posixpath
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import asyncssh
 from asyncssh import constants
@@ -18,9 +18,6 @@ from zidane_lab.contexts.base import ContextLostError, FileInfo, FileKind
 from zidane_lab.contexts.posix_paths import checked
 
 __all__ = ["SftpFiles"]
-
-BLOCK_BYTES: Final = 262_144
-"""Read at once, several at a time. Servers may return less."""
 
 _KINDS: Final[dict[int, FileKind]] = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 
@@ -78,11 +75,11 @@ class SftpFiles:
         """Return bytes of a file."""
         _refuse_special(await self.stat(path), path)
         with self._errors(path):
-            async with self._client.open(path, "rb", encoding=None, block_size=BLOCK_BYTES) as handle:
+            async with self._client.open(path, "rb", encoding=None) as handle:
                 if size == 0:
                     return b""
-                data = await handle.read(-1 if size is None else size, offset)
-                return data if isinstance(data, bytes) else data.encode()
+                data: Any = await handle.read(-1 if size is None else size, offset)
+                return bytes(data)
 
     async def write(self, path: str, data: bytes, *, mode: int | None = None) -> None:
         """Replace a file, whole or not at all; folders on the way are made.
@@ -97,7 +94,7 @@ class SftpFiles:
             await self._client.makedirs(folder, exist_ok=True)
             temporary = posixpath.join(folder, f".zidane-{secrets.token_hex(8)}.tmp")
             try:
-                async with self._client.open(temporary, "xb", encoding=None, block_size=BLOCK_BYTES) as handle:
+                async with self._client.open(temporary, "xb", encoding=None) as handle:
                     await handle.write(data)
                     with contextlib.suppress(asyncssh.SFTPOpUnsupported):
                         await handle.fsync()

@@ -35,7 +35,10 @@ class AgentStart:
 
 @dataclass(frozen=True, slots=True)
 class AgentDone:
-    """A run ended. Fires exactly once per ``agent:start``; ``error`` is the message of a failed run."""
+    """A run ended. Fires exactly once per ``agent:start``; ``error`` is the message of a failed run.
+
+    ``unread`` are messages a person sent meanwhile that the model was never told.
+    """
 
     name: ClassVar[str] = "agent:done"
     ids: Ids
@@ -46,6 +49,7 @@ class AgentDone:
     seconds: float
     error: str | None = None
     error_code: str | None = None
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

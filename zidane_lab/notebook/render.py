@@ -336,6 +336,8 @@ class CellRenderer:
             self._to.show(bundles.banner(level, title, event.error or ""))  # type: ignore[arg-type]  # the two literals
         elif (notice := stop_notice(event.status, event.finish)) is not None:
             self._to.show(bundles.banner("warning", notice.title, notice.text))
+        for text in event.unread:
+            self._to.show(bundles.banner("warning", "This message was not read by the model; send it again.", text))
         self._to.show(bundles.usage_line(self._usage(event.usage, event)))
 
     def _usage(self, usage: Usage, event: AgentDone) -> bundles.UsageLine:

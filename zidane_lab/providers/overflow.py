@@ -66,7 +66,7 @@ _PER_TIME: Final = re.compile(
     r"|throttl|too many requests",
     re.IGNORECASE,
 )
-_ALLOWANCE: Final = re.compile(r"limit:? (\d+), requested:? (\d+)", re.IGNORECASE)
+_ALLOWANCE: Final = re.compile(r"limit:? (\d[\d,]{0,20}), requested:? (\d[\d,]{0,20})", re.IGNORECASE)
 _LIMIT: Final = re.compile(r"maximum context length (?:is|of) ([\d,]+)|must be <= ([\d,]+)|> ([\d,]+)", re.IGNORECASE)
 _INPUT: Final = re.compile(
     r"\(([\d,]+) (?:in the messages|in your prompt|of text input)|request has ([\d,]+) input tokens"
@@ -90,7 +90,10 @@ def is_context_exceeded(status: int | None, text: str) -> bool:
     if _PER_TIME.search(text):
         # More than the whole allowance of a minute: no waiting helps, a shorter conversation does.
         allowance = _ALLOWANCE.search(text)
-        return allowance is not None and int(allowance[2]) > int(allowance[1])
+        if allowance is None:
+            return False
+        limit, requested = (int(number.replace(",", "")) for number in allowance.groups())
+        return requested > limit
     return CONTEXT_EXCEEDED.search(text) is not None and not _is_answer_too_long(text)
 
 

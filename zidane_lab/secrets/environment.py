@@ -29,6 +29,7 @@ _COMMON_WORDS: Final = (
 )
 _SECRET: Final = frozenset(_CREDENTIAL_WORDS.split())
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
+_ENDINGS: Final = ("password", "passwd", "secret", "token", "apikey")
 _OTHER: Final = frozenset(_OTHER_WORDS.split())
 """A variable whose name ends so tells where a credential is, or how it is used: ``SSH_AUTH_SOCK``."""
 
@@ -42,7 +43,7 @@ def is_secret_name(name: str) -> bool:
     words = [word.lower() for word in _PARTS.findall(name)]
     if len(words) < 2 and words[:1] in (["pwd"], ["key"], ["keys"], ["auth"], ["pat"]):
         return False
-    return not _SECRET.isdisjoint(words) and words[-1] not in _OTHER and words != ["oldpwd"]
+    return any(word in _SECRET or word.endswith(_ENDINGS) for word in words) and words[-1] not in _OTHER
 
 
 def secrets_in(environ: Mapping[str, str], names: Collection[str] = ()) -> Iterator[str]:

@@ -16,6 +16,7 @@ SHORTEST: Final = 8
 """Characters of the shortest value that is searched for; a shorter one would be found in ordinary texts."""
 
 _LONGEST_TOKEN: Final = 4_096
+_LONGEST_WORD: Final = 64
 _CODEC: Final = "surrogatepass"
 _SIZES: Final = (("Q", 8, 15), ("I", 4, 7))
 """Format and bytes of a block, and of the shortest value it finds."""
@@ -51,9 +52,11 @@ class KnownValues:
             if value not in blocks[block]:
                 blocks[block].append(value)
             self._sets[code].add(block)
-        self._heads[value[:SHORTEST]].append(value)
-        self._tails[value[-SHORTEST:]].append(value)
-        self._starts.update(value[:size] for size in range(1, SHORTEST))
+        if not value.isalpha():  # of a word, a part is another word
+            self._heads[value[:SHORTEST]].append(value)
+            self._tails[value[-SHORTEST:]].append(value)
+        known = len(value) if value.isalpha() else SHORTEST  # the rest is found by the first eight characters
+        self._starts.update(value[:size] for size in range(1, min(known, _LONGEST_WORD) + 1))
         if any(map(str.isspace, value)):
             self._spaced = max(self._spaced, len(value))
         self._values.add(value)
@@ -93,7 +96,7 @@ class KnownValues:
         begun = self.begun(text, start, end)
         if begun is not None:
             return begun
-        return next((at for at in range(max(start, end - SHORTEST + 1), end) if text[at:] in self._starts), None)
+        return next((at for at in range(max(start, end - _LONGEST_WORD), end) if text[at:] in self._starts), None)
 
     def begun(self, text: str, start: int, end: int) -> int | None:
         """Return from where ``text[:end]`` ends in the beginning of a value, not before ``start``."""

@@ -10,11 +10,11 @@ from zidane_lab.secrets.known import SHORTEST
 from zidane_lab.secrets.scan import scan
 from zidane_lab.secrets.vault import PLACEHOLDER, Vault
 
-__all__ = ["mask", "mask_json", "placeholders_in", "unmask", "unmask_arguments"]
+__all__ = ["mask", "mask_json", "places", "placeholders_in", "unmask", "unmask_arguments"]
 
 T = TypeVar("T")
 
-_CUT: Final = re.compile(r"\n?\[… [^\]\n]{0,600}…\]\n?|…|\.\.\.")
+_CUT: Final = re.compile(r"\[… [^\]\n]{0,600}…\]|…|\.\.\.")
 """Where something was left out; half a credential may stand on either side."""
 
 _LONGEST_PART: Final = 600
@@ -29,18 +29,28 @@ def mask(text: str, vault: Vault) -> str:
     vault.refresh()
     if len(text) < SHORTEST:
         return text
+    masked = _once(text, vault)
+    while masked is not text:  # two that stood side by side may each have hidden where the other ends
+        text, masked = masked, _once(masked, vault)
+    return text
+
+
+def places(text: str, vault: Vault) -> list[tuple[int, int, str]]:
+    """Return where credentials stand in a text, in order, none within another, and what of one each is."""
     found = [(start, end) for start, end, _ in scan(text)]
     for start, end in found:
         vault.learn(text[start:end])
     found += vault.known.find(text)
-    parts = _parts(text, vault)
-    if not found and not parts:
-        return text
+    known = [*((*each, "") for each in found), *((*each, "part") for each in _parts(text, vault))]
+    return list(_joined(text, known)) if known else []
+
+
+def _once(text: str, vault: Vault) -> str:
     pieces, at = [], 0
-    for start, end, form in _joined(text, [*((*each, "") for each in found), *((*each, "part") for each in parts)]):
+    for start, end, form in places(text, vault):
         pieces += [text[at:start], vault.hold(text[start:end], form=form)]
         at = end
-    return "".join([*pieces, text[at:]])
+    return "".join([*pieces, text[at:]]) if pieces else text
 
 
 def _joined(text: str, found: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
@@ -62,10 +72,8 @@ def _joined(text: str, found: Iterable[tuple[int, int, str]]) -> Iterator[tuple[
 
 def _parts(text: str, vault: Vault) -> list[tuple[int, int]]:
     """Return where the beginning of a known value stands before a cut, or the end of one behind it."""
-    if not vault.known:
-        return []
-    found = []
-    for left, right in [(0, 0), *(match.span() for match in _CUT.finditer(text)), (len(text), len(text))]:
+    found: list[tuple[int, int]] = []
+    for left, right in _cuts(text) if vault.known else ():
         if left and not text[left - 1].isspace():
             begin = vault.known.begun(text, max(0, left - _LONGEST_PART), left)
             found += [(begin, left)] if begin is not None else []
@@ -73,6 +81,16 @@ def _parts(text: str, vault: Vault) -> list[tuple[int, int]]:
             end = vault.known.ended(text, right, min(len(text), right + _LONGEST_PART))
             found += [(right, end)] if end is not None else []
     return found
+
+
+def _cuts(text: str) -> Iterator[tuple[int, int]]:
+    """Return where something may be missing: at both ends of a text, and at every mark that says so."""
+    yield 0, 0
+    for match in _CUT.finditer(text):
+        left, right = match.span()
+        is_gap = right - left > len("...")  # it stands on a line of its own
+        yield left - (is_gap and text.startswith("\n", left - 1)), right + (is_gap and text.startswith("\n", right))
+    yield len(text), len(text)
 
 
 _BINARY: Final = re.compile(r"(?:image/(?!svg)|audio/|video/|font/|application/(?:pdf|octet-stream|zip|gzip))")

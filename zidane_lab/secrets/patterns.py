@@ -146,8 +146,8 @@ _MODELS: Final = (
 
 _CLOUDS: Final = (
     _kind("aws-key-id", "AKIA ASIA ABIA ACCA", f"[A-Z2-7]{{16}}{_NO_MORE}"),
-    _kind("aws-session-token", "IQoJb3JpZ2lu FwoGZXIvYXdz", f"{_B}{{60,}}=*"),
-    _kind("aws-bedrock-key", "ABSK", f"{_B}{{80,}}=*"),
+    _kind("aws-session-token", "IQoJb3JpZ2lu FwoGZXIvYXdz", f"{_B}{{40,}}=*"),
+    _kind("aws-bedrock-key", "ABSK", f"{_B}{{40,}}=*", is_varied_key),
     _kind("aws-bedrock-key", "bedrock-api-key-", f"{_B}{{40,}}=*"),
     _kind("google-key", "AIza", f"{_W}{{30,}}"),
     _kind("google-key", "AQ.Ab", f"{_W}{{30,}}"),
@@ -212,7 +212,7 @@ _VAULTS: Final = (
     _kind("terraform-token", ".atlasv1.", r"[\w=-]{50,}", before=f"{_A}{{14}}"),
     _kind("pulumi-token", "pul-", f"{_H}{{40}}{_NO_MORE}"),
     _kind("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"(?:[\w-]+\.)?[A-Za-z0-9]{30,}"),
-    _kind("onepassword-token", "ops_eyJ", f"{_B}{{60,}}=*"),
+    _kind("onepassword-token", "ops_eyJ", f"{_B}{{30,}}=*"),
     _kind("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{40,}"),
     _kind("tailscale-key", "tskey-", f"[a-z]+-{_A}{{8,}}(?:-{_A}+)?"),
     _kind("grafana-token", "glc_ glsa_", "[\\w+/]{30,}=*"),
@@ -244,11 +244,11 @@ _TALK: Final = (
     _kind("twilio-key", "SK", f"{_H}{{32}}{_NO_MORE}"),
     _kind("sendgrid-key", "SG.", f"{_W}{{16,32}}\\.{_W}{{16,}}"),
     _kind("mailgun-key", "key-", f"{_H}{{32}}{_NO_MORE}"),
-    _kind("mailchimp-key", "-us", f"\\d{{1,2}}{_NO_MORE}", before=f"(?<![0-9a-zA-Z-]){_H}{{32}}"),
+    _kind("mailchimp-key", "-us", f"\\d{{1,2}}{_NO_MORE}", before=f"(?<![0-9a-f]){_H}{{32}}"),
     _kind("brevo-key", "xkeysib- xsmtpsib-", f"{_H}{{40,}}(?:-{_A}+)?"),
     _kind("resend-key", "re_", f"{_A}{{8}}_{_A}{{20,}}"),
-    _kind("facebook-token", "EAACEdEose0cBA EAA", f"{_A}{{60,}}"),
-    _kind("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", r"[\w%]{40,}"),
+    _kind("facebook-token", "EAA", f"{_A}{{50,}}", is_varied_key),
+    _kind("twitter-bearer", "AAAAAAAAAAAAAAAAAAAAA", r"[\w%]{30,}"),
     _kind("linear-key", "lin_api_ lin_oauth_", f"{_A}{{30,}}"),
     _kind("notion-token", "ntn_", f"{_A}{{30,}}"),
     _kind("notion-token", "secret_", f"{_A}{{43}}{_NO_MORE}", is_varied_key),
@@ -277,7 +277,8 @@ _TRADE: Final = (
     _kind("lob-key", "live_ test_", f"{_H}{{35}}{_NO_MORE}"),
 )
 
-_LINES = r"(?:[A-Za-z0-9+/=]{16,}(?:\s|\\+[nr])*)+"
+_GAP = r"(?:\s|\\+[nr])"
+_LINES = rf"[A-Za-z0-9+/=]{{16,}}(?:{_GAP}+[A-Za-z0-9+/=]{{16,}})*"
 _CLOSE = r"-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
 _OPEN = r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
 _GENERAL: Final = (
@@ -292,11 +293,14 @@ _GENERAL: Final = (
     Kind(
         "private-key",
         ("-----BEGIN ",),
-        re.compile(rf"{_OPEN}(?:\s|\\+[nr])*(?:[A-Za-z-]+: .{{1,80}}(?:\s|\\+[nr])+){{0,4}}{_LINES}[A-Za-z0-9+/=]*"),
+        re.compile(
+            rf"{_OPEN}{_GAP}*(?:[A-Za-z-]+: .{{1,80}}{_GAP}+){{0,4}}{_LINES}"
+            rf"(?:{_GAP}+[A-Za-z0-9+/=]{{1,15}}(?=…|\.\.\.|\n\[…))?"
+        ),
         None,
         _sure,
     ),
-    Kind("private-key", ("-----END ",), re.compile(_CLOSE), re.compile(rf"{_LINES}\Z"), _sure, reach=16_384),
+    Kind("private-key", ("-----END ",), re.compile(_CLOSE), re.compile(rf"{_LINES}{_GAP}*\Z"), _sure, reach=16_384),
     Kind(
         "putty-key",
         ("Private-Lines: ",),

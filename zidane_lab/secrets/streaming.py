@@ -8,7 +8,7 @@ import threading
 from typing import Final
 
 from zidane_lab.secrets.assigned import OPEN_VALUE
-from zidane_lab.secrets.masking import mask
+from zidane_lab.secrets.masking import mask, places
 from zidane_lab.secrets.patterns import NEAR_ANCHORS
 from zidane_lab.secrets.scan import begun_at
 from zidane_lab.secrets.vault import Vault
@@ -60,18 +60,23 @@ class StreamMask:
         """Return from where on a credential may go on behind the end of the text."""
         if not text:
             return 0
-        places = [len(text)]
+        opens = [len(text)]
         if "-----BEGIN " in text and (key := _OPEN_KEY.search(text)) is not None:
-            places.append(key.start())
+            opens.append(key.start())
         if (known := self._vault.known.open_at(text)) is not None:
-            places.append(known)
+            opens.append(known)
         if text[-1] not in "\n\r":
             line = _LINE.search(text, max(0, len(text) - _REACH))
             start = line.start() if line is not None else len(text)
             opened = (OPEN_VALUE.search(text, start), _OPEN_NEAR.search(text, start))
-            places += [match.start() for match in opened if match is not None]
-            places.append(begun_at(text, start))
-        return min(places)
+            opens += [match.start() for match in opened if match is not None]
+            opens.append(begun_at(text, start))
+        at = min(opens)
+        while 0 < at < len(text) and not text[at - 1].isspace() and len(text) - at < _LONGEST:
+            at -= 1  # a token is never taken apart: what it is shows at its beginning
+        if 0 < at < len(text):  # nor is what is one already
+            at = next((start for start, end, _ in places(text, self._vault) if start < at < end), at)
+        return at
 
 
 class MaskedBytes:

@@ -37,7 +37,8 @@ NON_INTERACTIVE: Final[Mapping[str, str]] = {
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _LITERAL: Final = r"""(?:'[^'\n]*'|"[^"$`\\\n]*"|[^\s'"$`\\;&|<>()*?\[\]{}#!~]|(?<=\s)~(?=[/\s]))+"""
-_LEADING_CD: Final = re.compile(rf"\s*cd\s+(?P<folder>(?!-){_LITERAL})\s*&&\s*(?=\S)")
+_LEADING_CD: Final = re.compile(rf"\s*cd[ \t]+(?P<folder>(?!-){_LITERAL})[ \t]*&&\s*(?=\S)")
+"""Between its words there is no end of a line, which would end the command."""
 _PUNCTUATION: Final = "();<>|&\n"
 
 

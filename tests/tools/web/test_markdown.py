@@ -184,3 +184,11 @@ def test_a_page_built_by_scripts_is_noticed():
     html = f"<html><body><div id=root></div><script>{'x' * 5_000}</script><noscript>Enable it</noscript></body></html>"
     assert extract(html, "https://example.com/").is_poor
     assert not extract("<p>short but honest</p>", "https://example.com/").is_poor
+
+
+@pytest.mark.parametrize(
+    "piece", ["<b> ", "<b> </b>", "<i> <b>", "<code> </code>", "<a href=x>y", "<td>x", "</b> ", "&nbsp; "]
+)
+def test_a_page_of_one_thing_again_and_again_takes_time_in_proportion(piece):
+    convert(piece * 60_000, "https://example.com/")
+    assert "the end" in md(piece * 2_000 + "<p>the end</p>")

@@ -47,7 +47,7 @@ def paragraph(text: str) -> str:
     text = re.sub(r"\x00([^\x00]*)\x00", lambda found: _inline_code(found[1]), text).replace("\x00", "")
     text = re.sub(r"\x01(\*\*|_|~~)(\s*)\1\x02", r"\2", text)
     text = re.sub(r"\x01(\*\*|_|~~)(\s*)", r"\2\1", text)
-    text = re.sub(r"(\s*)(\*\*|_|~~)\x02", r"\2\1", text)
+    text = re.sub(r"(?<!\s)(\s+)(\*\*|_|~~)\x02", r"\2\1", text).replace("\x02", "")
     return "\n".join(line for part in text.split("\n") if (line := re.sub(r" {2,}", " ", part).strip()))
 
 

@@ -305,10 +305,7 @@ async def _from_site(url: str, address: WebAddress, settings: WebSettings) -> Pa
     if not fetched.is_success or fetched.body.trouble:
         return None
     page = await asyncio.to_thread(render, url, fetched)
-    if site.read is None:
-        return None if page.is_failed else page
-    text = site.read(fetched.body.data)
-    return None if text is None else _with_text(page, site.name, text)
+    return None if page.is_failed else _noted(page, f"this is {site.name}, without the page around it")
 
 
 async def _better(page: Page, address: WebAddress, settings: WebSettings) -> Page:
