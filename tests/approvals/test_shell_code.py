@@ -350,7 +350,7 @@ def test_the_grammar_is_loaded_with_the_first_command_only():
         ("a*.py", "a*.py", False, False),
         ("{a,-b}", "*{a,-b*}", False, True),
         ("$'\\x2dn'", "-n", True, True),
-        ("$'a\\tb\\'\\56'", "a\tb'.", True, False),
+        ("$'a\\tb\\56'", "a\tb.", True, False),
         ("''", "", True, False),
     ],
 )

@@ -25,6 +25,7 @@ def pieces():
     rng = random.Random(5)
     made = [make(rng) for make in SELF_STANDING.values()]
     made += [make(rng)[0] for make in NAMED.values()]
+    made = [text + rng.choice(" ,;\n") for text in made]  # glued together they are other words
     filler = [
         "hello ",
         "x = ",

@@ -72,12 +72,21 @@ def command_tools(box: Toolbox, names: Callable[[], frozenset[str]]) -> tuple[To
     return (shell, *(task_tools(box.tasks) if box.tasks is not None else ()))
 
 
+def web_tools() -> tuple[Tool, ...]:
+    """Return the tools that use the network."""
+    from zidane_lab.tools.fetch_url import fetch_url_tool
+    from zidane_lab.tools.web_search import web_search_tool
+
+    return (fetch_url_tool(), web_search_tool())
+
+
 def build_tools(box: Toolbox) -> tuple[Tool, ...]:
     """Return the tools of the ``build`` profile: run Python and commands, look at and change files."""
     from zidane_lab.tools.run_python import RUN_PYTHON
 
     tools: list[Tool] = []
     tools += (RUN_PYTHON, *read_tools(), *write_tools())
+    tools += web_tools()
     tools += command_tools(box, lambda: frozenset(tool.name for tool in tools))
     return tuple(tools)
 

@@ -10,7 +10,7 @@ from zidane_lab.secrets.known import SHORTEST
 from zidane_lab.secrets.scan import scan
 from zidane_lab.secrets.vault import PLACEHOLDER, Vault
 
-__all__ = ["mask", "mask_json", "places", "placeholders_in", "unmask", "unmask_arguments"]
+__all__ = ["mask", "mask_json", "placeholders_in", "places", "unmask", "unmask_arguments"]
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ the log's index is made beside it.
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -171,7 +172,7 @@ class _Reader:
         order = _order(options["order"], columns) if options.get("order", "").strip() else ""
         sql = f"SELECT * FROM {_quoted(table)}{where}{order} LIMIT ? OFFSET ?"  # noqa: S608 - quoted names, one read-only statement
         cursor = self._run(sql, (limit + 1, offset), most=limit + 1)
-        rows = cursor.fetchmany(limit + 1)
+        rows = _fetched(cursor, limit + 1)
         (schema,) = self._run("SELECT sql FROM sqlite_master WHERE name = ?", (table,), most=1).fetchone() or ("",)
         lines = [*str(schema or "").splitlines(), "", *_grid([each[0] for each in cursor.description], rows[:limit])]
         first, last = offset + 1, offset + len(rows[:limit])
@@ -200,7 +201,7 @@ class _Reader:
         cursor = self._run(sql, most=MOST_FOUND + 1)
         if cursor.description is None:
             raise ToolError("Only queries that find rows can be run.", hint="Use run_python to change a database.")
-        rows = cursor.fetchmany(MOST_FOUND + 1)
+        rows = _fetched(cursor, MOST_FOUND + 1)
         lines = _grid([each[0] for each in cursor.description], rows[:MOST_FOUND])
         more = f"; only the first {MOST_FOUND:,} are shown, use LIMIT and OFFSET" if len(rows) > MOST_FOUND else ""
         return [*lines, f"[{min(len(rows), MOST_FOUND):,} rows{more}]"]
@@ -244,9 +245,14 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _grid(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Write rows as an aligned table; long cells and lines are cut."""
-    cells = [[_text(name, CELL_WIDTH) for name in names], *([_text(each, CELL_WIDTH) for each in row] for row in rows)]
+def _fetched(cursor: sqlite3.Cursor, most: int) -> list[list[str]]:
+    """Return rows as cells of a table, cut as they come: a thousand values of the largest size would fill memory."""
+    return [[_text(each, CELL_WIDTH) for each in row] for row in itertools.islice(cursor, most)]
+
+
+def _grid(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write rows of cells as an aligned table; long lines are cut."""
+    cells = [[_text(name, CELL_WIDTH) for name in names], *rows]
     widths = [max(len(row[index]) for row in cells) for index in range(len(names))]
     lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     lines.insert(1, "-+-".join("-" * width for width in widths))
@@ -258,7 +264,7 @@ def _text(value: object, width: int) -> str:
         return "NULL"
     if isinstance(value, bytes):
         return f"x'{value[:8].hex()}{'…' if len(value) > 8 else ''}' ({describe_size(len(value))})"
-    text = show_name(str(value)) if width == CELL_WIDTH else str(value)
+    text = show_name(str(value)[: width + 1]) if width == CELL_WIDTH else str(value)
     more = f"… [{len(text) - width:,} more characters]" if width != CELL_WIDTH else "…"
     return text if len(text) <= width else f"{text[: width - 1]}{more}"
 
