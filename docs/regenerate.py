@@ -94,6 +94,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "guards": tables.guards,
     "container": tables.container,
     "ssh host": tables.ssh_host,
+    "search services": tables.search_services,
 }
 
 

@@ -166,3 +166,13 @@ def ssh_host() -> str:
     from zidane_lab.contexts.ssh import SshHost
 
     return fields_of(SshHost)
+
+
+def search_services() -> str:
+    """Return the search services in the order they are tried, and what each needs."""
+    from zidane_lab.tools.web.searching import PROVIDERS
+
+    rows = (
+        (each.label, f"`{each.name}`", ", ".join(f"`{name}`" for name in each.needs) or "nothing") for each in PROVIDERS
+    )
+    return table(("service", "name", "needs"), rows)

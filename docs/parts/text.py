@@ -41,11 +41,11 @@ def fields_of(cls: type[Any]) -> str:
     """Return the fields of a dataclass as a table: name, default, and what its docstring says of it."""
     meanings = _parameters(cls)
     fields = dataclasses.fields(cls)
-    rows = ((f"`{field.name}`", _default(cls, field), meanings.get(field.name, "")) for field in fields)
+    rows = ((f"`{field.name}`", _default(field), meanings.get(field.name, "")) for field in fields)
     return table(("field", "default", "is"), rows)
 
 
-def _default(cls: type[Any], field: dataclasses.Field[Any]) -> str:
+def _default(field: dataclasses.Field[Any]) -> str:
     if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
         return ""
     value = field.default if field.default is not dataclasses.MISSING else field.default_factory()

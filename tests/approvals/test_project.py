@@ -27,6 +27,17 @@ def test_what_does_not(project, path):
     assert project.objection(path) is not None
 
 
+@pytest.mark.parametrize("path", ["deep/../../../x", "deep/../../../config/settings.json"])
+def test_a_link_before_dots_is_read_both_ways(project, tmp_path, path):
+    """Programs follow the link first, the editing tools take the text: both must stay in the project."""
+    folder = tmp_path / "work" / "src" / "a" / "b" / "c" / "d"
+    folder.mkdir(parents=True)
+    (tmp_path / "work" / "src" / "deep").symlink_to(folder)
+    assert not project.contains(path)
+    assert project.objection(path) is not None
+    assert project.is_own(path) == path.endswith(".json")
+
+
 @pytest.mark.parametrize(
     "path",
     [

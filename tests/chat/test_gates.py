@@ -108,3 +108,37 @@ async def test_modes(chat, tmp_path):
     (refused,) = await do(chat, Person(True), ("write_file", {"path": "c.py", "content": "x\n"}))
     assert refused.is_error
     assert not (tmp_path / "c.py").exists()
+
+
+async def test_no_folder_the_command_runs_in_hides_what_it_reads(chat, tmp_path):
+    (tmp_path / ".env").write_text("KEY=1\n")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "plain.txt").symlink_to("../.env")
+    person = Person()
+    calls = [("shell", {"command": "cat plain.txt", "cwd": "sub"}), ("shell", {"command": "cd sub && cat plain.txt"})]
+    results = await do(chat, person, *calls, ("shell", {"command": "cat credentials", "cwd": "~/.aws"}))
+    assert [result.is_error for result in results] == [True] * 3
+    assert len(person.asked) == 3
+    assert all("KEY" not in result.text for result in results)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"command": "cp made.txt settings.json", "cwd": "home"},
+        {"command": "cd home && cp made.txt settings.json"},
+        {"command": "cp made.txt settings.json", "cwd": "work/../home"},
+        {"command": "cp made.txt .bashrc", "cwd": "/root"},
+        {"command": "cp made.txt x", "cwd": "/etc"},
+        {"command": "cp made.txt linked"},
+    ],
+)
+async def test_what_the_session_allows_does_not_reach_guarded_files_by_another_folder(chat, tmp_path, call):
+    person = Person(Answer("session"))
+    (tmp_path / "made.txt").write_text("x")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "made.txt").symlink_to("/etc/somewhere")
+    await do(chat, person, ("shell", {"command": "cp made.txt other.txt"}))
+    (result,) = await do(chat, person, ("shell", call))
+    assert result.is_error
+    assert len(person.asked) == 2

@@ -7,7 +7,6 @@ told by ``exec_inspect`` only. Files are not separate from this machine's; limit
 from __future__ import annotations
 
 import contextlib
-import contextlib
 import os
 import secrets
 import signal

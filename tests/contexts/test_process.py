@@ -85,6 +85,20 @@ async def test_a_failed_write_leaves_the_old_file_and_nothing_else(place, monkey
 
 
 @pytest.mark.asyncio
+async def test_what_replaces_a_private_file_is_private_from_the_beginning(place, monkeypatch):
+    await place.write("f", b"old", mode=0o600)
+    seen = []
+
+    def look(descriptor):
+        seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+
+    monkeypatch.setattr(os, "fsync", look)
+    await place.write("f", b"new")
+    assert seen == [0o600]
+    assert stat.S_IMODE(os.stat(place.resolve("f")).st_mode) == 0o600
+
+
+@pytest.mark.asyncio
 async def test_new_files_follow_the_umask(place):
     before = os.umask(0o027)
     try:
@@ -360,11 +374,21 @@ async def test_what_was_left_behind_is_owned_until_it_ends(tmp_path):
 
 
 @pytest.mark.asyncio
-async def test_closing_ends_what_was_left_behind(tmp_path):
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sleep 67 >/dev/null 2>&1 & echo $!",
+        "set -m; sleep 67 >/dev/null 2>&1 & echo $!",
+        "timeout 99 sleep 67 >/dev/null 2>&1 & sleep 0.2; echo $!",
+    ],
+)
+async def test_closing_ends_what_was_left_behind(tmp_path, text):
+    """Also what made a process group of its own, as ``timeout`` does."""
     place = LocalProcess(tmp_path, session_id="closed")
-    pid = int((await run(place, "sleep 67 >/dev/null 2>&1 & echo $!")).stdout)
+    ran = await run(place, text)
+    assert ran.completed.left_running
     await place.aclose()
-    assert is_gone(pid)
+    assert is_gone(int(ran.stdout))
 
 
 @pytest.mark.asyncio
@@ -388,7 +412,17 @@ async def main():
     await place.start(Command("sleep 70 & echo $! > two; wait"), ignore)
     running = await place.start(Command("sleep 71 >/dev/null 2>&1 & echo $! > three"), ignore)
     await running.wait()
-    while not all(os.path.exists(os.path.join(sys.argv[1], n)) for n in ("one", "two", "three")):
+    others = (
+        "timeout 90 sh -c 'echo $$ > four; sleep 72'; echo",
+        "set -m; sleep 73 & echo $! > five; wait",
+        "setsid -w sh -c 'echo $$ > six; sleep 74'; echo",
+    )
+    for text in others:
+        await place.start(Command(text), ignore)
+    running = await place.start(Command("timeout 90 sh -c 'echo $$ > seven; exec sleep 75' >/dev/null 2>&1 &"), ignore)
+    await running.wait()
+    names = "one two three four five six seven".split()
+    while not all(os.path.exists(os.path.join(sys.argv[1], n)) for n in names):
         await asyncio.sleep(0.05)
     await asyncio.sleep(0.2)
     {end}
@@ -397,7 +431,11 @@ asyncio.run(main())
 """
 
 
+NAMES = ("one", "two", "three", "four", "five", "six", "seven")
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="what is in other groups is found in /proc")
 @pytest.mark.parametrize(
     "end",
     [
@@ -412,7 +450,7 @@ def test_nothing_outlives_us(tmp_path, end):
     script = tmp_path / "script.py"
     script.write_text(ORPHANS.format(end=end))
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=False, timeout=60, capture_output=True)
-    pids = [int((tmp_path / name).read_text()) for name in ("one", "two", "three")]
+    pids = [int((tmp_path / name).read_text()) for name in NAMES]
     assert all(is_gone(pid) for pid in pids)
 
 
@@ -423,7 +461,7 @@ def test_a_fork_that_lives_on_does_not_keep_orphans_alive(tmp_path):
     fork = "os.fork() or (os.close(1), os.close(2), __import__('time').sleep(15), os._exit(0)); os._exit(1)"
     script.write_text(ORPHANS.format(end=fork))
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=False, timeout=60, capture_output=True)
-    pids = [int((tmp_path / name).read_text()) for name in ("one", "two", "three")]
+    pids = [int((tmp_path / name).read_text()) for name in NAMES]
     assert all(is_gone(pid) for pid in pids)
 
 

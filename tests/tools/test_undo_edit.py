@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,17 @@ def test_a_new_file_goes(bench):
     bench.run(write_file_tool, path="a.txt", content="x\n")
     assert bench.say(undo_edit_tool) == "Took back the last write_file:\na.txt is removed"
     assert not bench.has("a.txt")
+
+
+def test_a_file_made_through_a_link_goes_and_the_link_stays(tmp_path):
+    bench = Bench("process", tmp_path)
+    link = Path(bench.path("link.txt"))
+    link.symlink_to("target.txt")
+    bench.run(write_file_tool, path="link.txt", content="x\n")
+    assert bench.has("target.txt")
+    bench.run(undo_edit_tool)
+    assert link.is_symlink()
+    assert not link.exists()
 
 
 def test_a_named_change_is_taken_back(bench):

@@ -64,12 +64,14 @@ _NAMES: Final = (
     "secrets.*",
     "shadow",
     "shadow-",
+    "ssh_host_*_key",
     "sudoers",
     "token.json",
     "tokens.json",
     "wallet.dat",
 )
-"""Last part of a path. ``kernel-*.json`` and ``jpserver-*.json`` hold the keys of running kernels and servers."""
+"""Last part of a path. ``kernel-*.json`` and ``jpserver-*.json`` hold the keys of running kernels and servers,
+as everything in ``jupyter/runtime`` does."""
 
 _HARMLESS: Final = (".env.dist", ".env.example", ".env.sample", ".env.template", "*.py", "*.ipynb", "*.md")
 
@@ -86,6 +88,7 @@ _PATHS: Final = (
     "*/.kube/*",
     "*/.password-store/*",
     "*/.ssh/*",
+    "*/jupyter/runtime/*",
     "*/proc/*/environ",
     "*/proc/*/mem",
     "*/run/secrets/*",
@@ -106,7 +109,7 @@ def looks_secret(path: str | os.PathLike[str]) -> bool:
 def secret_name(path: str) -> bool:
     """Whether the text of a path alone looks like a secret's; nothing is looked up on disk."""
     text = path.replace("\\", "/").lower()
-    name = text.rstrip("/").rpartition("/")[2]
+    name = text.rstrip("/").rpartition("/")[2].rstrip("~")  # an editor's copy holds the same
     rooted = f"/{text.lstrip('/')}"
     if _any(_PUBLIC, rooted) or _any(_HARMLESS, name):
         return False

@@ -42,7 +42,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b":
     each: each for each in "\\'\"?"
 }
 _ANSI_C_ESCAPE: Final = re.compile(
-    r"\\([ntreabfv\\'\"?]|x0?[1-9A-Fa-f](?![\dA-Fa-f])|x[1-7][\dA-Fa-f]|[01][0-7]{2}|[1-7](?![0-7]))"
+    r"\\([ntreabfv\\'\"?]|x0?[1-9A-Fa-f](?![\dA-Fa-f])|x[1-7][\dA-Fa-f]|(?!0+(?![0-7]))(?:[01][0-7]{2}|[0-7]{1,2}(?![0-7])))"
 )
 """An escape for one character of ASCII but NUL, which would end the text."""
 _ANSI_C: Final = re.compile(rf"\$'((?:[^'\\]|{_ANSI_C_ESCAPE.pattern.replace('(', '(?:', 1)})*)'")

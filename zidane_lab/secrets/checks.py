@@ -88,7 +88,7 @@ _ORDINARY: Final = re.compile(
     | [A-Za-z_]\w* (?:\.[A-Za-z_]\w*)+ (?:\(.*)? | [A-Za-z_]\w*\(.* | [A-Za-z_]\w*\[.*   # an attribute, a call, an item
     | (?:~|\.{1,2})?/[\w./ -]* | [A-Za-z]:\\.* | [\w./-]+\.[a-z]{2,5}           # a path, a file
     | [a-z][a-z0-9+.-]*://[^:@\s]*                                            # an address without a password
-    | <.* | [a-z_]+=\w+ | .*["']\s*[,:=].* """
+    | <.* | [A-Za-z_]{1,40}=\w* | .*["']\s*[,:=].* """
 )
 
 

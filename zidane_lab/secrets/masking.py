@@ -35,10 +35,16 @@ def mask(text: str, vault: Vault) -> str:
     return text
 
 
-def places(text: str, vault: Vault) -> list[tuple[int, int, str]]:
-    """Return where credentials stand in a text, in order, none within another, and what of one each is."""
+def places(text: str, vault: Vault, *, learn: bool = True) -> list[tuple[int, int, str]]:
+    """Return where credentials stand in a text, in order, none within another, and what of one each is.
+
+    Parameters
+    ----------
+    learn
+        Look for what is found elsewhere too from now on; not for a text that is not complete.
+    """
     found = [(start, end) for start, end, _ in scan(text)]
-    for start, end in found:
+    for start, end in found if learn else ():
         vault.learn(text[start:end])
     found += vault.known.find(text)
     known = [*((*each, "") for each in found), *((*each, "part") for each in _parts(text, vault))]

@@ -82,7 +82,7 @@ def _near(anchors: str, body: str) -> Kind:
     """Return a kind that has no beginning of its own: the name of its service stands before it."""
     begin = tuple(form for each in anchors.split() for form in (each, each.upper(), each.capitalize()))
     heads = "|".join(begin)
-    gap = r"[\w .-]{0,32}[\"'\]]{0,2}[ \t]{0,3}(?:=>|:=|[=:,(])[ \t]{0,3}[bru]?[\"'`]?"
+    gap = r"[\w .-]{0,32}[\"'\]]{0,2}[ \t]{0,3}(?:=>|:=|[=:,(])[ \t]{0,3}(?:[bru]?[\"'`])?"
     return Kind("value", begin, re.compile(f"(?:{heads}){gap}(?P<secret>{body}){_NO_MORE}"), None, is_varied_key)
 
 

@@ -18,10 +18,14 @@ __all__ = ["MaskedBytes", "StreamMask"]
 _LONGEST: Final = 20_000
 """Characters that wait at most; a private key has fewer."""
 
+_IN_WORD: Final = "z"
+"""Stands for what came before, if that was part of a word; no credential begins so."""
+
 _OPEN_KEY: Final = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----(?![\s\S]*-----END [A-Z0-9 ]{0,48}-----)"
 )
 _OPEN_NEAR: Final = re.compile(rf"(?<![A-Za-z0-9])(?:{NEAR_ANCHORS})[^\n\r]{{0,160}}\Z")
+_NAMES: Final = (OPEN_VALUE, _OPEN_NEAR)
 _LINE: Final = re.compile(r"[^\n\r]*\Z")
 _REACH: Final = 1_200
 """Characters of an unfinished line that are looked at."""
@@ -36,7 +40,7 @@ class StreamMask:
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        self._held = ""
+        self._held = self._before = ""
         self._guard = threading.Lock()
 
     def feed(self, text: str) -> str:
@@ -48,35 +52,48 @@ class StreamMask:
             if len(text) - at > _LONGEST:
                 at = len(text)
             self._held = text[at:]
-            return mask(text[:at], self._vault)
+            return self._masked(text[:at])
 
     def finish(self) -> str:
         """Return what waits: nothing more comes, or something else comes first."""
         with self._guard:
             text, self._held = self._held, ""
-            return mask(text, self._vault)
+            return self._masked(text)
+
+    def _masked(self, text: str) -> str:
+        """Mask a piece that is complete; whether a word begins at its beginning depends on the character before."""
+        if not text:
+            return text
+        before, self._before = self._before, _IN_WORD if text[-1].isascii() and text[-1].isalnum() else " "
+        masked = mask(before + text, self._vault)
+        return masked[len(before) :] if masked.startswith(before) else mask(text, self._vault)
 
     def _open_at(self, text: str) -> int:
         """Return from where on a credential may go on behind the end of the text."""
-        if not text:
-            return 0
         opens = [len(text)]
         if "-----BEGIN " in text and (key := _OPEN_KEY.search(text)) is not None:
             opens.append(key.start())
         if (known := self._vault.known.open_at(text)) is not None:
             opens.append(known)
-        if text[-1] not in "\n\r":
+        if text and text[-1] not in "\n\r":
             line = _LINE.search(text, max(0, len(text) - _REACH))
             start = line.start() if line is not None else len(text)
-            opened = (OPEN_VALUE.search(text, start), _OPEN_NEAR.search(text, start))
-            opens += [match.start() for match in opened if match is not None]
             opens.append(begun_at(text, start))
-        at = min(opens)
-        while 0 < at < len(text) and not text[at - 1].isspace() and len(text) - at < _LONGEST:
-            at -= 1  # a token is never taken apart: what it is shows at its beginning
-        if 0 < at < len(text):  # nor is what is one already
-            at = next((start for start, end, _ in places(text, self._vault) if start < at < end), at)
-        return at
+            at = _token_at(text, min(opens))
+            opens += [name.start() for each in _NAMES if (name := each.search(text, start, at)) is not None]
+        at = _token_at(text, min(opens))
+        if not 0 < at < len(text):
+            return at
+        shift = len(self._before)  # what is one already is not taken apart either
+        found = places(self._before + text, self._vault, learn=False)
+        return next((start - shift for start, end, _ in found if start - shift < at < end - shift), at)
+
+
+def _token_at(text: str, at: int) -> int:
+    """Return where the token begins in which a place is: what it is shows at its beginning."""
+    while 0 < at < len(text) and not text[at - 1].isspace() and len(text) - at < _LONGEST:
+        at -= 1
+    return at
 
 
 class MaskedBytes:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import tracemalloc
 from contextlib import closing
 
 import pytest
@@ -135,6 +136,20 @@ def test_a_value_too_large_is_an_error_not_a_full_memory(folder):
     with pytest.raises(ToolError, match="too big"):
         read(folder, "a.db?q=SELECT length(zeroblob(2000000000))")
     assert "x'00" in read(folder, "a.db?q=SELECT zeroblob(1000)")
+
+
+def test_many_large_values_never_lie_in_memory_together(folder):
+    tracemalloc.start()
+    many = (
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 200) SELECT hex(zeroblob(500000)) FROM c"
+    )
+    try:
+        text = read(folder, f"a.db?q={many}")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "[200 rows]" in text
+    assert peak < 10_000_000
 
 
 def test_a_database_with_a_log_leaves_nothing_behind_and_shows_what_is_written(tmp_path):

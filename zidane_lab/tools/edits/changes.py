@@ -8,6 +8,7 @@ changed since is theirs.
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import threading
 import weakref
@@ -365,6 +366,11 @@ async def put_back(
 
 async def _put(files: ExecutionContext, path: str, data: bytes | None, mode: int | None) -> None:
     if data is None:
-        await files.remove(path)
+        await files.remove(_file_of(path) if files.info.is_local else path)
     else:
         await files.write(path, data, mode=mode)
+
+
+def _file_of(path: str) -> str:
+    """Return what a path leads to: a file that was made through a link goes, not the link, which was there before."""
+    return os.path.realpath(path)
