@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import re
 import sys
@@ -12,7 +13,7 @@ from zidane_lab.errors import ToolError
 from zidane_lab.tools import grep as grep_module
 from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.grep import grep, grep_tool
-from zidane_lab.tools.search import choose
+from zidane_lab.tools.search import choose, worker
 from zidane_lab.tools.search.ripgrep import find_ripgrep
 
 ENGINES = ["python", *(["ripgrep"] if find_ripgrep() else [])]
@@ -196,3 +197,11 @@ def test_nothing_is_loaded_into_the_searching_process_but_what_is_sent():
         "zidane_lab.tools.search",
         "zidane_lab.tools.search.worker",
     }
+
+
+@pytest.mark.parametrize("head", [b"", b"hello\n", b"hello " * 500_000])
+def test_what_is_not_text_is_not_read_to_its_end(head):
+    """A hole of some gigabytes has no line end: nobody looks for one behind the first NUL byte."""
+    handle = io.BytesIO(head + bytes(20_000_000))
+    assert b"\0" in next(worker._blocks(handle, 1_048_576, explicit=False))
+    assert handle.tell() < 8_000_000

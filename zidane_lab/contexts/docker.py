@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -207,7 +208,7 @@ class DockerContext:
             for argument in argv:
                 argument.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise OSError(84, "the daemon takes names of whole characters only") from error
+            raise OSError(errno.EILSEQ, "the daemon takes names of whole characters only") from error
         with self._reached():
             return await DockerExec.open(
                 self._client.api,

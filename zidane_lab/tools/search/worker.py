@@ -261,7 +261,7 @@ def _matches(path: str, matcher: Matcher, *, explicit: bool) -> int:
     """Count the matching lines of a file; a file that is not text has none."""
     count = 0
     with _opened(path) as handle:
-        for data in _blocks(handle, _BLOCK):
+        for data in _blocks(handle, _BLOCK, explicit=explicit):
             text = _readable(data, explicit=explicit)
             if text is None:
                 return 0
@@ -279,15 +279,18 @@ def _opened(path: str) -> BinaryIO:
     return open(descriptor, "rb")  # noqa: PTH123 - a descriptor
 
 
-def _blocks(handle: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield a file in pieces that end with whole lines; UTF-16 comes in one piece."""
+def _blocks(handle: BinaryIO, size: int, *, explicit: bool) -> Iterator[bytes]:
+    """Yield a file in pieces that end with whole lines; UTF-16 comes in one piece.
+
+    A line is not read to its end where a NUL byte shows that it is none, unless the file was asked for by name.
+    """
     first = handle.read(size)
     if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         yield first + handle.read()
         return
     block = first.removeprefix(codecs.BOM_UTF8)
     while block:
-        if not block.endswith(b"\n") and (rest := handle.readline()):
+        while not block.endswith(b"\n") and (explicit or b"\0" not in block) and (rest := handle.readline(size)):
             block += rest
         yield block
         block = handle.read(size)
@@ -314,7 +317,7 @@ def _shown(path: str, matcher: Matcher, most: int, *, around: int, width: int) -
     """Yield the first ``most`` matching lines of a file and their neighbours, each cut to ``width`` characters."""
     number = 1
     with _opened(path) as handle:
-        for data in _blocks(handle, _WHOLE):
+        for data in _blocks(handle, _WHOLE, explicit=True):
             readable = _readable(data, explicit=True)
             text = readable if isinstance(readable, str) else _decoded(readable or b"")
             for line in _numbered(text, matcher, number, most, around):
