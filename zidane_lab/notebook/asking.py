@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from zidane_lab.approvals.decisions import Answer, Ask, Question, read_answer
+from zidane_lab.approvals.decisions import Answer, Ask, Question, printable, read_answer
 from zidane_lab.kernel.portal import Portal
 
 __all__ = ["nobody", "stdin_ask"]
@@ -38,8 +38,8 @@ def stdin_ask(portal: Portal, shell: Any, interaction: str, on_interrupt: Callab
 
     async def ask(question: Question) -> Answer | None:
         async def read() -> str | None:
-            shown = [question.text, *([question.diff] if question.diff else []), question.prompt]
-            return _read("\n".join(shown), shell, interaction, on_interrupt)
+            diff = map(printable, question.diff.splitlines())
+            return _read("\n".join([question.text, *diff, question.prompt]), shell, interaction, on_interrupt)
 
         typed = await portal.call(read)
         return None if typed is None else read_answer(typed, question)
