@@ -358,3 +358,23 @@ def test_words_are_read_as_a_shell_reads_them(source, text, known, option):
     (head,) = parse_shell(f"cmd {source}").heads
     (word,) = head.argv
     assert (word.text, word.is_known, word.may_be_option) == (text, known, option)
+
+
+@pytest.mark.parametrize(
+    "command", ["{\U000f91ab", "a{\U000f91ab}", "${\U0010ffff}", "x=\U000e0001{1,2}", "ls 日本{é,ü}"]
+)
+def test_characters_far_out_do_not_crash_the_reader(command):
+    assert classify_shell(command).risk in {"pure", "ask"}
+
+
+def test_words_keep_their_own_characters():
+    verdict = classify_shell("cat données.txt '日本 語' > sortie-é.txt")
+    assert [word.text for word in verdict.heads[0].argv] == ["données.txt", "日本 語"]
+    assert any(target.endswith("sortie-é.txt") for target in verdict.targets)
+
+
+@pytest.mark.parametrize(
+    "command", ["é=1 rm x", "${é}", "ls $é$(rm x)", "cat /tmp/é/../../root/.ssh/id_rsa", "cat é/../.env"]
+)
+def test_other_letters_hide_nothing(command):
+    assert classify_shell(command).risk == "ask"

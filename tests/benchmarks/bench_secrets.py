@@ -35,9 +35,9 @@ def texts() -> dict[str, str]:
     numbers = "\n".join(" ".join(f"{rng.gauss(0, 1):10.6f}" for _ in range(8)) for _ in range(12_000))
     records = json.dumps([{"id": n, "name": f"n{n}", "value": rng.random(), "tags": ["a", "b"]} for n in range(16_000)])
     hashes = "\n".join(f"{rng.randbytes(32).hex()}  data/part-{n:05d}.parquet" for n in range(12_000))
-    prose = " ".join(
-        rng.choice("the model reads a table of prices and returns what it has found".split()) for _ in range(250_000)
-    )
+    words = "the model reads a table of prices and returns what it has found "
+    said = words.split()
+    prose = " ".join(rng.choice(said) for _ in range(250_000))
     out = {"source code": source, "numbers": numbers, "JSON": records, "hashes": hashes, "prose": prose}
     out["base64"] = base64.b64encode(rng.randbytes(SIZE)).decode()
     return {name: text[:SIZE] for name, text in out.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import sys
+from typing import ClassVar
 
 import pytest
 
@@ -49,9 +50,9 @@ def run(screen, capsys):
 
 def test_streams_displays_values_and_tracebacks(run, screen):
     code = (
-        "import sys, warnings\nfrom IPython.display import display, HTML\nprint('one', key)\nfor c in key: sys.stderr.write(c)\n"
-        f"display(HTML('<b>' + key + '</b>'))\ndisplay({{'image/png': {PICTURE!r}, 'text/plain': key}}, raw=True)\n"
-        "warnings.warn(key)\nprint('two')\nkey"
+        "import sys, warnings\nshow = get_ipython().display_pub.publish\nprint('one', key)\nfor c in key: sys.stderr.write(c)\n"
+        f"show({{'text/html': '<b>' + key + '</b>'}})\nshow({{'image/png': {PICTURE!r}, 'text/plain': key}})\n"
+        "warnings.simplefilter('always'); warnings.warn(key)\nprint('two')\nkey"
     )
     execution, out, err, drawn = run(code, key=KEY)
     placeholder = screen.vault.add(KEY)
@@ -69,10 +70,27 @@ def test_streams_displays_values_and_tracebacks(run, screen):
 
 
 def test_what_waits_is_shown_before_a_display_and_at_the_end(run):
-    execution, out, _, drawn = run("print('ghp_', end='')\ndisplay(1)\nprint('sk-', end='')")
+    execution, out, _, drawn = run(
+        "print('ghp_', end='')\nget_ipython().display_pub.publish({'text/plain': '1'})\nprint('sk-', end='')"
+    )
     assert out == "ghp_sk-"
     assert [output.text for output in execution.outputs if output.kind == "stdout"] == ["ghp_", "sk-"]
     assert len(drawn) == 1
+
+
+def test_code_that_keeps_our_functions_shows_no_more(screen, capsys):
+    shell = embedded_shell({"key": KEY})
+    drawn = []
+    shell.display_pub.publish = lambda data, _metadata=None, **_: drawn.append(data)
+    executor = LiveExecutor(shell)
+    executor.screen = screen
+    for code in (
+        "import sys\nshow, say = get_ipython().display_pub.publish, sys.stdout.write",
+        "show({'application/json': {'a': [key]}}); say(key + chr(10));",
+    ):
+        asyncio.run(executor.execute(code))
+    assert drawn == [{"application/json": {"a": [screen.vault.add(KEY)]}}]
+    assert capsys.readouterr().out == f"{screen.vault.add(KEY)}\n"
 
 
 def test_variables_with_a_credentials_name_are_known(run):
@@ -114,8 +132,8 @@ def test_evidence_is_masked_and_keeps_its_pictures(screen):
 @pytest.mark.asyncio
 async def test_any_executor_can_be_masked(screen):
     class Other:
-        namespace = {"service_token": "Zx8vQm3kLw9tRb5nPq7"}
-        meanings = {"sp": "subprocess"}
+        namespace: ClassVar = {"service_token": "Zx8vQm3kLw9tRb5nPq7"}
+        meanings: ClassVar = {"sp": "subprocess"}
 
         async def execute(self, code, *, timeout=None):
             return Execution(code, "ok", (Output("stdout", f"{KEY} Zx8vQm3kLw9tRb5nPq7"),))

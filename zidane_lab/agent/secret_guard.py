@@ -215,11 +215,13 @@ class SecretGuard:
         vault = self.screen.vault
         vault.refresh()
         if len(vault.known) != self._known:
-            self._known, self._seen = len(vault.known), {}
+            self._seen = {}
         pairs = [self._seen.get(id(turn)) or (turn, self.screen.turn(turn)) for turn in event.turns]
-        self._seen = {id(turn): (turn, masked) for turn, masked in pairs}  # holding the turn keeps its id its own
         if any(masked is not turn for turn, masked in pairs):
+            pairs = [(turn, self.screen.turn(masked)) for turn, masked in pairs]  # one may tell what another holds
             event.turns = tuple(masked for _, masked in pairs)
+        self._known = len(vault.known)
+        self._seen = {id(turn): (turn, masked) for turn, masked in pairs}  # holding the turn keeps its id its own
 
 
 class _Shown:

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from zidane_lab.approvals.shell_rules import names_in
-from zidane_lab.approvals.shell_words import WORD_TYPES, UnclearError, Word, WordReader, raw_text
+from zidane_lab.approvals.shell_words import SOURCE, WORD_TYPES, UnclearError, Word, WordReader, raw_text
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Language, Node
 
 __all__ = ["MAX_COMMAND", "Assignment", "Head", "Parsed", "Redirect", "parse_shell"]
 
@@ -92,6 +92,13 @@ class Parsed:
     background: list[int] = field(default_factory=list)
 
 
+_ASCII: Final = bytes(byte if byte < 0x80 else ord("%") for byte in range(256))
+"""Bytes as the grammar gets them: its scanner asks C tables about characters beyond ASCII and can crash the process.
+
+To a shell they are parts of words but not of names, as is what stands for them here; texts are read from the command.
+"""
+
+
 def parse_shell(command: str) -> Parsed:
     """Read a command line. Never raises: what cannot be read is told in ``unclear``."""
     parsed = Parsed()
@@ -102,8 +109,11 @@ def parse_shell(command: str) -> Parsed:
     if odd is not None:
         parsed.unclear.append((f"holds the invisible character {odd[0]!r}", command.count("\n", 0, odd.start()) + 1))
     try:
+        from tree_sitter import Parser
+
         source = command.encode()
-        root = _parser().parse(source).root_node
+        SOURCE.set(source)
+        root = Parser(_language()).parse(source.translate(_ASCII)).root_node
         if root.has_error:
             parsed.unclear.append(("cannot be read as a shell command", _error_line(root)))
         _Walker(parsed, source).statement(root)
@@ -115,11 +125,11 @@ def parse_shell(command: str) -> Parsed:
 
 
 @functools.cache
-def _parser() -> Parser:
+def _language() -> Language:
     import tree_sitter_bash
-    from tree_sitter import Language, Parser
+    from tree_sitter import Language
 
-    return Parser(Language(tree_sitter_bash.language()))
+    return Language(tree_sitter_bash.language())
 
 
 def _error_line(node: Node) -> int:

@@ -7,6 +7,7 @@ still expand. Grammars and shells disagree in corners, and such a corner asks.
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -97,9 +98,18 @@ class Word:
         return not self.is_known and "$" not in self.raw and "`" not in self.raw and "{" not in self.raw
 
 
+SOURCE: Final[ContextVar[bytes]] = ContextVar("SOURCE", default=b"")
+"""The command being read. Nodes have its places but not its characters, see :mod:`zidane_lab.approvals.shell_parse`."""
+
+
+def raw_bytes(node: Node) -> bytes:
+    """Return a node's own text, as bytes of the command."""
+    return SOURCE.get()[node.start_byte : node.end_byte]
+
+
 def raw_text(node: Node) -> str:
     """Return a node's own text."""
-    return (node.text or b"").decode()
+    return raw_bytes(node).decode()
 
 
 def is_secret_variable(name: str) -> bool:
@@ -244,7 +254,7 @@ class WordReader:
             index += 1
 
     def _quoted(self, node: Node, pieces: _Pieces) -> None:
-        source = node.text or b""
+        source = raw_bytes(node)
         position = 1
         for child in node.children:
             if child.type in {"string_content", '"', "$"}:

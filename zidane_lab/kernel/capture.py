@@ -201,6 +201,7 @@ class _Outlet:
     ) -> None:
         self._kind: Literal["stdout", "stderr"] = kind
         self._forward, self._record, self._mine = forward, record, mine
+        self._screen = screen
         self._masked = screen.stream() if screen is not None else None
         self.drained = threading.Event()
 
@@ -213,6 +214,8 @@ class _Outlet:
         if isinstance(piece, str) and self._mine():
             self._send(self._masked.feed(piece) if self._masked is not None else piece)
         elif piece != "":
+            if isinstance(piece, str) and self._record.closed and self._screen is not None:
+                piece = self._screen.text(piece)  # later code that has kept this very method
             self._forward(piece)  # what is no text goes on as it is, for the stream's own TypeError
         return len(text)
 
@@ -278,8 +281,8 @@ def _tee_displays(publisher: Any, record: Capture, mine: Callable[[], bool], scr
         display_id = (transient or {}).get("display_id")
         if mine():
             record.settle()
-            if screen is not None:
-                data, metadata = screen.json(data), screen.json(metadata)
+        if screen is not None and (record.closed or mine()):  # closed: later code has kept this very function
+            data, metadata = screen.json(data), screen.json(metadata)
         if not mine():
             pass
         elif update and display_id:

@@ -66,14 +66,18 @@ def settled_bundle(interaction: Interaction, answer: InteractionAnswer | None, w
     good = value is not None and value.get("decision") not in ("deny", "reject") and not value.get("declined")
     mark, colour = ("✓", _GOOD) if good else ("⊘" if value is not None else "–", _BAD)
     title = headline(interaction)
+    (first, said), *more = lines
+    short = f": <b>{html.escape(said)}</b>" if not first else ""
     rows = "".join(
-        f'<div style="margin-left:1.4em">{_labelled(label)}<b>{html.escape(said)}</b></div>' for label, said in lines
+        f'<div style="margin-left:1.4em">{_labelled(label)}<b>{html.escape(said)}</b></div>'
+        for label, said in (more if short else lines)
     )
     page = (
         f'<div role="status"><div><span style="color:{colour}">{mark}</span> '
-        f'<span style="{_QUIET}">{html.escape(title)}</span></div>{rows}</div>'
+        f'<span style="{_QUIET}">{html.escape(title)}</span>{short}</div>{rows}</div>'
     )
-    plain = [f"{mark} {title}", *(f"    {f'{label}: ' if label else ''}{said}" for label, said in lines)]
+    plain = [f"{mark} {title}" + (f": {said}" if short else "")]
+    plain += [f"    {f'{label}: ' if label else ''}{said}" for label, said in (more if short else lines)]
     own: dict[str, Any] = {
         "version": VERSION,
         "kind": "interaction",

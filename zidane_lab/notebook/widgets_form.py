@@ -25,6 +25,7 @@ OTHER: Final = "Other (type your own)"
 
 _RECOMMENDED: Final = " (Recommended)"
 _WIDE: Final = {"width": "auto"}
+_FIELD: Final = {"width": "calc(100% - 8px)", "max_width": "46em"}
 _QUIET: Final = "opacity:.75;font-size:90%"
 _PRE: Final = (
     "margin:.3em 0;padding:.4em .6em;overflow:auto;max-height:18em;white-space:pre-wrap;line-height:1.35;"
@@ -124,13 +125,13 @@ class Form:
     def _head(self) -> Any:
         what = {"question": "zidane asks", "plan": "zidane proposes", "budget": "zidane needs more budget"}
         label = what.get(self._interaction.kind, "zidane needs permission")
-        title = headline(self._interaction)
+        title = headline(self._interaction).removeprefix("Plan: ")
         asked = asked_questions(self._interaction.payload) if self._interaction.kind == "question" else ()
         text = f": {html.escape(printable(title))}" if len(asked) != 1 else ""
         return self._html(f'<div style="line-height:1.5"><b>{label}</b>{text}</div>')
 
     def _reason(self, hint: str) -> Any:
-        return self._control("Text", placeholder=hint, layout={"width": "100%", "max_width": "46em"})
+        return self._control("Text", placeholder=hint, layout=dict(_FIELD))
 
     # --- kinds --------------------------------------------------------------------------------------
 
@@ -191,16 +192,15 @@ class Form:
 
     def _field(self, question: AskedQuestion) -> tuple[list[Any], Callable[[], object]]:
         """Return the widgets of one question, and the function that reads them."""
-        wide = {"width": "100%", "max_width": "46em"}
         if question.type == "text":
-            field = self._control("Textarea", rows=2, layout=wide)
+            field = self._control("Textarea", rows=2, layout=dict(_FIELD))
             return [field], lambda: field.value
         if question.type == "confirm":
             field = self._control(
                 "RadioButtons", options=[("Yes", True), ("No", False)], value=None, layout=dict(_WIDE)
             )
             return [field], lambda: field.value
-        other = self._control("Text", placeholder=OTHER, layout=wide)
+        other = self._control("Text", placeholder=OTHER, layout=dict(_FIELD))
         shown = [(self._labelled(question, place), option.label) for place, option in enumerate(question.options)]
         if question.type == "choice":
             pick = self._control(
@@ -243,7 +243,7 @@ class Form:
         )
         before = "\n".join(" ".join(step.title.split()) for step in steps)
         edited = self._control("Textarea", value=before, rows=min(12, len(steps) + 1))
-        edited.layout.width, edited.layout.max_width, edited.layout.display = "100%", "46em", "none"
+        edited.layout.width, edited.layout.max_width, edited.layout.display = *_FIELD.values(), "none"
         reason = self._reason("A word to it, for the model (optional)")
 
         def approve() -> Mapping[str, Any]:
