@@ -95,7 +95,17 @@ def ask(
     hooks = HookBus()
     for guard in guards_for(GuardSettings(), session, cwd=Path.cwd()):
         hooks.use(guard)
-    hooks.on(ToolGate, gate_for(_nobody, settings.mode, chosen, session, executor))
+    gate = gate_for(
+        _nobody,
+        settings.mode,
+        chosen,
+        session,
+        executor,
+        folder=Path.cwd(),
+        env=os.environ,
+        allow_bypass=settings.allow_bypass,
+    )
+    hooks.on(ToolGate, gate)
     hooks.use(Persistence(session, persistence_of(settings)))
     agent = Agent(
         target.provider,

@@ -35,7 +35,7 @@ from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
 from zidane_lab.chat.toolbox import Toolbox
 from zidane_lab.contexts.tasks import TaskRegistry
 from zidane_lab.errors import ConfigurationError, ZidaneError
-from zidane_lab.events import CompactEnd, Ids, SessionRepaired, ToolGate
+from zidane_lab.events import CompactEnd, GuardHit, Ids, SessionRepaired, ToolGate
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import Request
 from zidane_lab.providers.targets import ModelTarget
@@ -276,6 +276,8 @@ class Chat:
         with self._running(agent):
             if self.session.repairs:
                 await hooks.emit(SessionRepaired(Ids(), self.session.repairs))
+            if gate.banner:
+                await hooks.emit(GuardHit(Ids(), "bypass", "", gate.banner))
             blocks: list[Block] = [TextBlock(prompt)]
             attached = await resolve(prompt, executor, agent.cwd)
             if attached:

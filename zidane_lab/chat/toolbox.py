@@ -52,11 +52,20 @@ def read_tools() -> tuple[Tool, ...]:
 def write_tools() -> tuple[Tool, ...]:
     """Return the tools that change files."""
     from zidane_lab.tools.edit import edit_tool
+    from zidane_lab.tools.edit_lines import edit_lines_tool
     from zidane_lab.tools.multi_edit import multi_edit_tool
+    from zidane_lab.tools.resolve import resolve_tool
     from zidane_lab.tools.undo_edit import undo_edit_tool
     from zidane_lab.tools.write_file import write_file_tool
 
-    return (write_file_tool(), edit_tool(), multi_edit_tool(), undo_edit_tool())
+    return (
+        write_file_tool(),
+        edit_tool(),
+        multi_edit_tool(),
+        edit_lines_tool(),
+        resolve_tool(),
+        undo_edit_tool(),
+    )
 
 
 def command_tools(box: Toolbox, names: Callable[[], frozenset[str]]) -> tuple[Tool, ...]:

@@ -10,6 +10,7 @@ import html
 from collections.abc import Mapping
 from typing import Any, Final
 
+from zidane_lab.approvals.decisions import printable
 from zidane_lab.chat.interacting import question_of
 from zidane_lab.chat.typed_answers import described, how_to_answer
 from zidane_lab.notebook.bundles import MIME, VERSION, Bundle
@@ -63,13 +64,14 @@ def settled_bundle(interaction: Interaction, answer: InteractionAnswer | None, w
     """Return what stays of a form: the question and the answer, or why there is none."""
     value = answer.value if answer is not None else None
     lines = _told(interaction, value) if value is not None else [("", why or "No longer open.")]
+    lines = [(printable(label), "\n".join(map(printable, told.splitlines()))) for label, told in lines]
     good = value is not None and value.get("decision") not in ("deny", "reject") and not value.get("declined")
     mark, colour = ("✓", _GOOD) if good else ("⊘" if value is not None else "–", _BAD)
-    title = headline(interaction)
+    title = printable(headline(interaction))
     (first, said), *more = lines
-    short = f": <b>{html.escape(said)}</b>" if not first else ""
+    short = f": {_answer(said)}" if not first else ""
     rows = "".join(
-        f'<div style="margin-left:1.4em">{_labelled(label)}<b>{html.escape(said)}</b></div>'
+        f'<div style="margin-left:1.4em">{_labelled(label)}{_answer(said)}</div>'
         for label, said in (more if short else lines)
     )
     page = (
@@ -89,6 +91,10 @@ def settled_bundle(interaction: Interaction, answer: InteractionAnswer | None, w
         "by": answer.by if answer is not None else "",
     }
     return {"text/plain": "\n".join(plain), "text/html": page, MIME: own}
+
+
+def _answer(text: str) -> str:
+    return f'<b style="white-space:pre-wrap">{html.escape(text)}</b>'
 
 
 def _labelled(label: str) -> str:

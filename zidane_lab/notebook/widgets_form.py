@@ -231,12 +231,12 @@ class Form:
         payload = self._interaction.payload
         steps = plan_steps(payload)
         listed = "".join(
-            f"<li>{html.escape(step.title)}"
-            + (f'<div style="{_QUIET};white-space:pre-wrap">{html.escape(step.details)}</div>' if step.details else "")
+            f"<li>{_lines(step.title)}"
+            + (f'<div style="{_QUIET};white-space:pre-wrap">{_lines(step.details)}</div>' if step.details else "")
             + "</li>"
             for step in steps
         )
-        summary = html.escape(str(payload.get("summary", "")))
+        summary = _lines(str(payload.get("summary", "")))
         shown = self._html(
             f'<div style="line-height:1.45;white-space:pre-wrap">{summary}</div>'
             f'<ol style="margin:.3em 0;line-height:1.45">{listed}</ol>'
