@@ -152,7 +152,7 @@ async def test_every_command_of_the_help_exists_and_is_described(chat):
     reply = await run_command("/help", CommandContext(chat))
     wanted = {
         "help", "model", "models", "usage", "session", "sessions", "resume", "branch", "new", "reset", "stop", "steer",
-        "status", "doctor", "config", "context", "compact", "budget", "output", "turns", "approvals",
+        "status", "doctor", "config", "context", "compact", "budget", "output", "turns", "approvals", "answer", "pending",
     }  # fmt: skip
     assert set(COMMANDS) == wanted
     for entry in COMMANDS.values():

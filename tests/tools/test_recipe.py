@@ -192,7 +192,9 @@ def test_the_list_is_bounded():
 
 
 @pytest.mark.asyncio
-async def test_running_one(tmp_path):
+async def test_running_one(tmp_path, monkeypatch):
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # of a make that runs the tests
+        monkeypatch.delenv(name, raising=False)
     (tmp_path / "Makefile").write_text("test:\n\t@echo args=$(ARGS) in $$(basename $$PWD)\n\t@exit 0\n")
     context = ToolContext(cwd=tmp_path)
     result = await recipe_tool().run(context, {"op": "test ARGS=1"})

@@ -105,7 +105,8 @@ async def test_a_command_that_asks_comes_to_an_end(tmp_path):
         await run(tmp_path, "cat; python3 -c 'input()'")
 
 
-async def test_pagers_and_editors_do_not_wait(tmp_path):
+async def test_pagers_and_editors_do_not_wait(tmp_path, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)  # of whoever runs the tests
     command = 'echo x | $PAGER; $EDITOR f; $GIT_EDITOR f; echo "ci=[$CI]"'
     assert (await text(tmp_path, command)).startswith("x\nci=[]\n")
     assert "ci=[true]" in await text(tmp_path, command, ShellOptions(ci=True))

@@ -234,5 +234,6 @@ async def _config(context: CommandContext, arguments: str) -> Reply:
 import zidane_lab.chat.approvals_commands  # noqa: E402
 import zidane_lab.chat.budget_commands  # noqa: E402
 import zidane_lab.chat.compact_commands  # noqa: E402
+import zidane_lab.chat.interaction_commands  # noqa: E402
 import zidane_lab.chat.output_commands  # noqa: E402
 import zidane_lab.chat.usage_commands  # noqa: E402, F401
