@@ -17,7 +17,8 @@ def commands() -> str:
     import zidane_lab.chat.builtin_commands  # noqa: F401 - registers them
     from zidane_lab.chat.commands import COMMANDS
 
-    return table(("command", "does"), ((f"`%zidane {each.usage}`", each.summary) for each in COMMANDS.values()))
+    entries = sorted(COMMANDS.values(), key=lambda entry: entry.name)
+    return table(("command", "does"), ((f"`%zidane {each.usage}`", each.summary) for each in entries))
 
 
 def providers() -> str:

@@ -24,7 +24,9 @@ __all__ = ["table"]
 
 @command("help", "/help", "this list")
 async def _help(_context: CommandContext, _arguments: str) -> Reply:
-    rows = [(f"`%zidane {entry.usage}`", entry.summary) for entry in COMMANDS.values()]
+    rows = [
+        (f"`%zidane {entry.usage}`", entry.summary) for entry in sorted(COMMANDS.values(), key=lambda entry: entry.name)
+    ]
     asking = [
         ("`%%zidane [options]` + prompt", "ask in a cell of its own; the prompt may have any number of lines"),
         ("`%zidane free text`", "ask in one line"),

@@ -53,7 +53,7 @@ class Command:
 
 
 COMMANDS: Final[dict[str, Command]] = {}
-"""Commands by name, in the order of the help; extensions add theirs."""
+"""Commands by name; extensions add theirs."""
 
 
 def command(name: str, usage: str, summary: str) -> Callable[[Callable[..., Awaitable[Reply]]], Command]:
