@@ -50,9 +50,9 @@ def run(screen, capsys):
 
 def test_streams_displays_values_and_tracebacks(run, screen):
     code = (
-        "import sys, warnings\nshow = get_ipython().display_pub.publish\nprint('one', key)\nfor c in key: sys.stderr.write(c)\n"
+        "import sys\nshow = get_ipython().display_pub.publish\nprint('one', key)\nfor c in key: sys.stderr.write(c)\n"
         f"show({{'text/html': '<b>' + key + '</b>'}})\nshow({{'image/png': {PICTURE!r}, 'text/plain': key}})\n"
-        "warnings.simplefilter('always'); warnings.warn(key)\nprint('two')\nkey"
+        "print('two')\nkey"
     )
     execution, out, err, drawn = run(code, key=KEY)
     placeholder = screen.vault.add(KEY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 
 import pytest
@@ -123,3 +124,14 @@ def test_half_a_private_key_is_found():
         assert not any(line[4:40] in masked for line in lines[1:-2] if line in half)
         assert masked.startswith("x\n")
         assert masked.endswith("\ny")
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_letters_in_the_middle_of_a_picture_are_no_key(encode):
+    """In a megabyte of base64 any three letters come up, behind a sign too; a key does not stand behind 200 of them."""
+    rng = random.Random(3)
+    before, after = (encode(rng.randbytes(300)).decode() for _ in range(2))
+    key = SELF_STANDING["runpod"](rng)
+    for sign in "/+" if encode is base64.b64encode else "-_":
+        assert scan(f"<img src='data:image/png;base64,{before}{sign}{key}{sign}{after}'>") == []
+    assert scan(f"{before} {key}")[0][2] == "runpod-key"

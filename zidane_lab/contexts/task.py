@@ -8,11 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from zidane_lab.contexts.base import Completed, OutputStream, Running
 from zidane_lab.contexts.bounded_log import BoundedLog
 from zidane_lab.contexts.lines import LineSplitter
+
+if TYPE_CHECKING:
+    from zidane_lab.secrets.screen import Screen
+    from zidane_lab.secrets.streaming import MaskedBytes
 
 __all__ = ["Task", "TaskInfo", "TaskKind", "TaskStatus", "Watch"]
 
@@ -129,6 +133,8 @@ class Task:
         Where the log is once there is output; ``None`` in memory.
     on_line
         Called after a watch has seen its line.
+    screen
+        What keeps credentials out of the log and of what watches see.
     """
 
     def __init__(
@@ -142,6 +148,7 @@ class Task:
         log: BoundedLog,
         path: Path | None,
         on_line: Callable[[Task, Watch], None],
+        screen: Screen | None = None,
     ) -> None:
         self.id, self.kind, self.label, self.command, self.cwd = id_, kind, label, command, cwd
         self.log, self._path, self._on_line = log, path, on_line
@@ -158,10 +165,21 @@ class Task:
         self._seconds: float | None = None
         self._last_output = self._started
         self._splitter = LineSplitter()
+        streams: tuple[OutputStream, ...] = ("stdout", "stderr") if screen is not None else ()
+        self._masked: dict[OutputStream, MaskedBytes] = {each: screen.bytes() for each in streams if screen is not None}
 
     async def on_output(self, stream: OutputStream, data: bytes) -> None:
         """Take a piece of output."""
         self._last_output = time.monotonic()
+        masked = self._masked.get(stream)
+        self._keep(stream, data if masked is None else masked.feed(data))
+
+    def earlier(self, data: bytes) -> None:
+        """Take what was printed before there was a task."""
+        masked = self._masked.get("stdout")
+        self.log.append(data if masked is None else masked.feed(data))
+
+    def _keep(self, stream: OutputStream, data: bytes) -> None:
         self.log.append(data)
         if stream == "stdout":
             self._see(data)
@@ -173,6 +191,8 @@ class Task:
 
     def end(self, completed: Completed | None, trouble: str = "") -> None:
         """Take note of the end; a status that was set before (by a cancellation) stays."""
+        for stream, masked in self._masked.items():
+            self._keep(stream, masked.finish())
         self._see(b"", final=True)
         self._completed = completed
         self._seconds = time.monotonic() - self._started if completed is None else completed.seconds

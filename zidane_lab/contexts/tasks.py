@@ -12,7 +12,7 @@ import re
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from zidane_lab.contexts import owned
 from zidane_lab.contexts.base import Command, Completed, ExecutionContext, OnOutput, Running
@@ -20,6 +20,9 @@ from zidane_lab.contexts.bounded_log import LOG_BYTES, MEMORY_BYTES, BoundedLog,
 from zidane_lab.contexts.task import Task, TaskInfo, TaskKind, Watch
 from zidane_lab.contexts.task_notices import TAIL_BYTES, completion_notice, lines_notice
 from zidane_lab.errors import ToolError
+
+if TYPE_CHECKING:
+    from zidane_lab.secrets.screen import Screen
 
 __all__ = ["MAX_RUNNING", "TaskRegistry"]
 
@@ -42,6 +45,11 @@ class TaskRegistry:
         Most tasks at a time.
     log_bytes
         Most bytes of one log.
+
+    Attributes
+    ----------
+    screen
+        What keeps credentials out of what tasks print; ``None`` lets everything through.
     """
 
     def __init__(
@@ -53,6 +61,7 @@ class TaskRegistry:
     ) -> None:
         self._folder: Callable[[], Path | None] = folder if callable(folder) else lambda: folder
         self._max_running, self._log_bytes = max_running, log_bytes
+        self.screen: Screen | None = None
         self._tasks: dict[str, Task] = {}
         self._endings: dict[str, asyncio.Task[None]] = {}
         self._handles: dict[str, Running] = {}
@@ -109,7 +118,7 @@ class TaskRegistry:
             Too many run already.
         """
         task = self._make(command, "shell", label)
-        task.log.append(earlier)
+        task.earlier(earlier)
         self._enter(task, running)
         return task.id, task.on_output
 
@@ -144,7 +153,10 @@ class TaskRegistry:
             if (tell := seen()) is not None:
                 tell(task, watch)
 
-        return Task(name, kind, label or command.text, command.text, command.cwd, log=log, path=path, on_line=on_line)
+        label, text = label or command.text, command.text
+        if self.screen is not None:
+            label, text = self.screen.text(label), self.screen.text(text)
+        return Task(name, kind, label, text, command.cwd, log=log, path=path, on_line=on_line, screen=self.screen)
 
     def _enter(self, task: Task, running: Running) -> None:
         task.running = running

@@ -30,9 +30,16 @@ def mask(text: str, vault: Vault) -> str:
     if len(text) < SHORTEST:
         return text
     masked = _once(text, vault)
-    while masked is not text:  # two that stood side by side may each have hidden where the other ends
+    # Two that stood side by side may each have hidden where the other ends: what has changed is looked at again.
+    while masked is not text and not _is_settled(masked, vault):
         text, masked = masked, _once(masked, vault)
-    return text
+    return masked
+
+
+def _is_settled(text: str, vault: Vault) -> bool:
+    """Whether nothing more is found in the lines that hold placeholders."""
+    touched = "\n".join(line for line in text.split("\n") if "[secret:" in line)
+    return not places(touched, vault)
 
 
 def places(text: str, vault: Vault, *, learn: bool = True) -> list[tuple[int, int, str]]:

@@ -65,6 +65,10 @@ _IN_TEXT: Final = re.compile(f"[^A-Za-z0-9]({_WORD})")
 _ESCAPED: Final = re.compile(  # behind \\n, as in a repr, %3D, as in an address, or a colour of the terminal
     rf"[\\%\x1b](?:[ntrfv0]|[0-9A-Fa-f]{{2}}|x[0-9A-Fa-f]{{2}}|u[0-9A-Fa-f]{{4}}|\[[0-9;]{{0,16}}m)({_WORD})"
 )
+_BLOB_SIZE: Final = 200
+_BLOB: Final = re.compile(rf"(?:[A-Za-z0-9+/]{{{_BLOB_SIZE}}}|[\w-]{{{_BLOB_SIZE}}})\Z")
+"""The middle of a picture or the like as base64, where any three letters come up sooner or later."""
+
 _SIGN: Final = re.compile(_any_of(_SIGNS))
 
 
@@ -99,7 +103,7 @@ def _judge(text: str, match: re.Match[str], found: list[Found], *, names: bool) 
     best = _formatted(text, at, anchor)
     if best is None and names and anchor in NAME_ANCHORS and (value := assigned(text, at, anchor)) is not None:
         best = _within(text, *value) or (*value, NAMELESS)
-    if best is None:
+    if best is None or _BLOB.search(text, max(0, best[0] - _BLOB_SIZE), best[0]) is not None:
         return 0
     found.append(best)
     return best[1] - 1  # its last character may be the one that the next begins behind

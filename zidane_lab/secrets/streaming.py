@@ -97,16 +97,17 @@ def _token_at(text: str, at: int) -> int:
 
 
 class MaskedBytes:
-    """The same for bytes of UTF-8 text, as commands print them; what is no text gets the replacement character."""
+    """The same for bytes of UTF-8 text, as commands print them; what is no text comes through as it is."""
 
     def __init__(self, vault: Vault) -> None:
         self._stream = StreamMask(vault)
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece and return what can be kept."""
-        return self._stream.feed(self._decode(data)).encode("utf-8", "replace")
+        return self._stream.feed(self._decode(data)).encode("utf-8", "surrogateescape")
 
     def finish(self) -> bytes:
         """Return what waits."""
-        return (self._stream.feed(self._decode(b"", True)) + self._stream.finish()).encode("utf-8", "replace")
+        rest = self._stream.feed(self._decode(b"", True)) + self._stream.finish()
+        return rest.encode("utf-8", "surrogateescape")

@@ -18,6 +18,7 @@ from zidane_lab.providers.offline.results import Opaque, literal, outcome_of, se
 from zidane_lab.providers.offline.scope import listing, scope_for
 from zidane_lab.providers.offline.state import call_id, read_state
 from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn
+from zidane_lab.wire.envelope import draw_tag, enveloped
 
 # --- prompts ----------------------------------------------------------------------------------------
 
@@ -303,3 +304,11 @@ def test_chunks_join_to_the_text(text, size):
     pieces = list(prose.chunks(text, size))
     assert "".join(pieces) == text
     assert all(len(piece) <= 4 * size for piece in pieces)
+
+
+def test_a_result_reads_the_same_in_an_envelope():
+    text = "[stdout]\nhello\n[value]\n{'rows': 3}\n[done in 0.12 s; created: penguins; changed: none]"
+    plain = outcome_of(ToolResultBlock("c", (TextBlock(text), TextBlock("[figure 1: x]"))))
+    wrapped = outcome_of(ToolResultBlock("c", (TextBlock(enveloped(text, draw_tag())), TextBlock("[figure 1: x]"))))
+    assert wrapped == plain
+    assert plain.value == "{'rows': 3}"

@@ -22,6 +22,8 @@ _LABEL: Final = re.compile(
 )
 _BARE: Final = frozenset({"stdout", "stderr", "display", "value", "error", "warnings"})
 _LONGEST_REASON: Final = 160
+_ENVELOPE: Final = re.compile(r'<tool-output id="(\w+)">\n(.*?)\n</tool-output \1>', re.DOTALL)
+"""What a tool's text travels in."""
 
 
 class Opaque(str):
@@ -59,7 +61,7 @@ def sections(text: str) -> list[tuple[str, str]]:
 
 def outcome_of(result: ToolResultBlock) -> Outcome:
     """Read a tool's result, whichever tool it was."""
-    text = result.text
+    text = _ENVELOPE.sub(r"\2", result.text)
     parts = sections(text)
     labels = [label for label, _ in parts]
     value = next((body for label, body in reversed(parts) if label == "value"), None)
