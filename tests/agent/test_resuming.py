@@ -76,13 +76,13 @@ def kit_of(session: Session, world: World, front=nobody_there):
     tools = world.tools()
     journal = CallJournal(session, tools)
     asker = Asker(desk_of(session), front, journal.waits)
-    kit = Kit(session, bus(session, asker, journal), tools, None, Path.cwd(), (), Continuity())
-    return kit, asker, journal
+    hooks = bus(session, asker, journal)
+    return Kit(session, hooks, tools, None, Path.cwd(), (), Continuity(), interact=asker.interact, journal=journal)
 
 
 async def go_on(session: Session, world: World, front=nobody_there) -> list[tuple[str, bool]]:
-    kit, asker, journal = kit_of(session, world, front)
-    turn = await resume_calls(kit, Behavior(), interact=asker.interact, journal=journal)
+    kit = kit_of(session, world, front)
+    turn = await resume_calls(kit, Behavior())
     return [(result.text, result.is_error) for result in turn.tool_results]
 
 
@@ -100,10 +100,17 @@ def work(folder: str, names: list[str], pipe: Connection) -> None:
     async def main() -> None:
         calls = [call(number, name, **arguments[name]) for number, name in enumerate(names)]
         turn = begin(session, *calls)
-        kit, asker, journal = kit_of(session, World(Path(folder)), front)
+        kit = kit_of(session, World(Path(folder)), front)
         ids = Ids("run_1", turn.id)
         batch = Batch(
-            kit.tools, kit.hooks, Behavior(), ids, Path.cwd(), outputs=session, interact=asker.interact, journal=journal
+            kit.tools,
+            kit.hooks,
+            Behavior(),
+            ids,
+            Path.cwd(),
+            outputs=session,
+            interact=kit.interact,
+            journal=kit.journal,
         )
         await batch.run(turn.tool_calls)
 
@@ -191,8 +198,8 @@ async def test_calls_that_had_finished_keep_their_results_and_do_not_run_twice(t
 @pytest.mark.asyncio
 async def test_nothing_is_done_where_no_call_is_open(tmp_path):
     session = Session.memory()
-    kit, asker, journal = kit_of(session, World(tmp_path))
-    assert await resume_calls(kit, Behavior(), interact=asker.interact, journal=journal) is None
+    kit = kit_of(session, World(tmp_path))
+    assert await resume_calls(kit, Behavior()) is None
     assert session.turns == ()
 
 
@@ -211,10 +218,10 @@ async def test_a_call_that_only_looks_passes_the_gate_as_resumed(tmp_path):
     session, world = Session.memory(), World(tmp_path)
     begin(session, call(0, "echo", text="e"))
     session.record(GATE_STATE, {"call": "call_0", "tool": "echo", "state": {"mine": 1}})
-    kit, asker, journal = kit_of(session, world)
+    kit = kit_of(session, world)
     gates = []
     kit.hooks.on(ToolGate, lambda event: gates.append((event.resumed, event.resume_state)))
-    await resume_calls(kit, Behavior(), interact=asker.interact, journal=journal)
+    await resume_calls(kit, Behavior())
     assert gates == [(True, {"mine": 1})]
 
 
@@ -262,10 +269,10 @@ async def test_a_tool_that_asks_to_stop_ends_it_with_its_results_stored(tmp_path
 
     session = Session.memory()
     begin(session, call(0, "echo"))
-    kit, asker, journal = kit_of(session, World(tmp_path))
+    kit = kit_of(session, World(tmp_path))
     kit.tools["echo"] = simple_tool("echo", stop)
     with pytest.raises(AbortedError):
-        await resume_calls(kit, Behavior(), interact=asker.interact, journal=journal)
+        await resume_calls(kit, Behavior())
     assert not session.interrupted
 
 
@@ -281,17 +288,17 @@ async def test_results_are_recorded_only_while_somebody_is_waited_for(tmp_path):
     async def front(interaction):
         kept.extend(data["call"] for data in session.records(CALL_RESULT))
 
-    kit, asker, journal = kit_of(session, world, front)
+    kit = kit_of(session, world, front)
     batch = Batch(
-        kit.tools, kit.hooks, Behavior(), Ids("run_1", turn.id), Path.cwd(), interact=asker.interact, journal=journal
+        kit.tools, kit.hooks, Behavior(), Ids("run_1", turn.id), Path.cwd(), interact=kit.interact, journal=kit.journal
     )
     results = await batch.run(turn.tool_calls)
     assert kept == ["call_0", "call_1"]
     assert finished_results(session)["call_1"] == results[1]
     quiet = Session.memory()
     turn = begin(quiet, call(0, "echo", text="a"), call(1, "write", text="b"))
-    kit, asker, journal = kit_of(quiet, world)
-    await Batch(kit.tools, HookBus(), Behavior(), Ids("run_1", turn.id), Path.cwd(), journal=journal).run(
+    kit = kit_of(quiet, world)
+    await Batch(kit.tools, HookBus(), Behavior(), Ids("run_1", turn.id), Path.cwd(), journal=kit.journal).run(
         turn.tool_calls
     )
     assert quiet.records(CALL_RESULT) == ()

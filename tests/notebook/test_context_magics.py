@@ -289,7 +289,7 @@ def test_a_failure_in_passing_is_told_and_the_answer_comes(book):
 
 @pytest.mark.parametrize("command", ["/context", "/usage", "/usage --days 7"])
 def test_reports_come_in_every_form_and_without_scripts(book, command):
-    book.model({"text": "ok", "usage": {"input": 1_234, "output": 5}})
+    book.model({"text": "ok", "usage": {"input": 2_345, "output": 5}})
     book.say("Hello <script>alert(1)</script>")
     (reply,) = book.kernel.ok(f"%zidane {command}").displays
     assert {"text/plain", "text/markdown", "text/html"} <= reply.keys()
@@ -297,7 +297,7 @@ def test_reports_come_in_every_form_and_without_scripts(book, command):
     assert not page.tags & TAGS_OF_SCRIPTS
     assert not [name for name in page.attributes if name.startswith("on")]
     assert "scripted/" in "".join(page.text)
-    assert "1,234" in reply["text/plain"]
+    assert "2,345" in reply["text/plain"]
 
 
 def test_context_counts_a_summary_as_one(book):

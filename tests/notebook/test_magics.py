@@ -485,6 +485,7 @@ def test_loading_starts_nothing_and_unloading_takes_all_out(tmp_path):
             "zidane_lab.notebook",
             "zidane_lab.notebook.extension",
             "zidane_lab.notebook.transform",
+            "zidane_lab.notebook.widget_manager",
         ]
         assert kernel.value("threading.active_count() - _threads") == 0
         kernel.ok("%zidane /help")

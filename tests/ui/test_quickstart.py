@@ -103,7 +103,11 @@ def test_a_permission_can_be_given_in_the_cell(lab):
     target = folder / "notebooks" / "copy.csv"
     target.unlink(missing_ok=True)
     with lab_page(address, "notebooks/quickstart.ipynb") as page:
-        run_cell(page, index, "%load_ext zidane_lab\nimport pandas as pd\npenguins = pd.DataFrame({'a': [1]})")
+        run_cell(
+            page,
+            index,
+            "%load_ext zidane_lab\n%env ZIDANE_INTERACTION=stdin\nimport pandas as pd\npenguins = pd.DataFrame({'a': [1]})",
+        )
         page.wait_for_timeout(800)
         wait_idle(page)
         run_cell(page, index, "%%zidane --model scripted/overreach.json\nSave the penguins.")

@@ -15,6 +15,7 @@ from typing import Any
 
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.budgets import Spent, spent_in
+from zidane_lab.agent.call_journal import CallJournal
 from zidane_lab.agent.calling import Caller
 from zidane_lab.agent.context_size import measured_in
 from zidane_lab.agent.guards.local_reliability import with_defaults
@@ -27,6 +28,7 @@ from zidane_lab.agent.ledger import BudgetLedger
 from zidane_lab.agent.loop import Run, outcome
 from zidane_lab.agent.partials import PartialTexts, recover
 from zidane_lab.agent.result import RunResult
+from zidane_lab.agent.resuming import resume_calls
 from zidane_lab.compaction.scope import KEEP_TURNS, Scope, parse_scope
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import AbortedError, ConfigurationError, SessionError
@@ -34,8 +36,10 @@ from zidane_lab.events import AgentDone, CompactEnd, Ids, SystemTransform
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import Provider
 from zidane_lab.providers.targets import ModelTarget, target_named
+from zidane_lab.session.interactions import Interact
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
+from zidane_lab.turns import Turn
 from zidane_lab.wire.cutoff import active_markers
 from zidane_lab.wire.state import COMPACT_UNDO
 
@@ -79,6 +83,10 @@ class Agent:
         What all sessions of the notebook have spent, for limits on the notebook.
     place
         Where files and commands live; this machine, from ``cwd``, if left out.
+    interact
+        How tools ask the person; nobody can be asked if left out.
+    journal
+        Keeps how far batches of calls come, for :meth:`resume_calls`; it must be on the bus.
     name, depth
         For events of agents within agents.
 
@@ -106,6 +114,8 @@ class Agent:
         continuity: Continuity | None = None,
         notebook_spent: Callable[[], Spent] | None = None,
         place: ExecutionContext | None = None,
+        interact: Interact | None = None,
+        journal: CallJournal | None = None,
         name: str = "zidane",
         depth: int = 0,
     ) -> None:
@@ -142,6 +152,7 @@ class Agent:
         if self.continuity.measured is None:
             self.continuity.measured = measured_in(self.session.turns, self.session.wire_state)
         self.notebook_spent, self.place = notebook_spent, place
+        self.interact, self.journal = interact, journal
         self.ledger: BudgetLedger | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Future[Any] | None = None
@@ -272,6 +283,32 @@ class Agent:
             failure.result = result  # type: ignore[attr-defined]  # documented above
             raise failure
         return result
+
+    async def resume_calls(self) -> Turn | None:
+        """Answer the calls that a process which died has left open: what the person allowed since then runs.
+
+        Returns
+        -------
+        Turn or None
+            The turn of results; ``None`` when no call is open.
+
+        Raises
+        ------
+        AbortedError
+            It was stopped; every call has a result all the same.
+        ConfigurationError
+            A run is under way.
+        SessionError
+            The results could not be written.
+        """
+        self._must_be_idle()
+        ids = Ids(depth=self.depth, agent_name=self.name)
+        task = asyncio.ensure_future(resume_calls(self._kit(), self.behavior, ids=ids))
+        if await self._wait(task):
+            raise asyncio.CancelledError
+        if task.cancelled():
+            raise AbortedError("The calls that were left open were stopped.")
+        return task.result()
 
     async def compact(self, scope: Scope | str = "tail", *, instructions: str = "") -> CompactEnd:
         """Summarise part of the conversation now, between runs.
@@ -408,4 +445,6 @@ class Agent:
             self.system_boundary,
             self.tool_state,
             self.place,
+            self.interact,
+            self.journal,
         )

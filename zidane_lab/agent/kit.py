@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from zidane_lab.agent.cache import CacheWatch
+from zidane_lab.agent.call_journal import CallJournal
 from zidane_lab.agent.fallback import FallbackState
 from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
@@ -14,6 +15,7 @@ from zidane_lab.compaction.state import CompactionState
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.targets import ModelTarget
+from zidane_lab.session.interactions import Interact
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 from zidane_lab.wire.incremental import WireBuilder
@@ -65,6 +67,10 @@ class Kit:
         What tools keep from call to call.
     place
         Where files and commands live; this machine, from ``cwd``, if left out.
+    interact
+        How tools ask the person; nobody can be asked if left out.
+    journal
+        Keeps how far batches of calls come.
     """
 
     session: Session
@@ -79,3 +85,5 @@ class Kit:
     system_boundary: int | None = None
     tool_state: ToolStateController | None = None
     place: ExecutionContext | None = None
+    interact: Interact | None = None
+    journal: CallJournal | None = None

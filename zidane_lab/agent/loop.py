@@ -147,6 +147,8 @@ class Run:
             waiting=self._ledger.paused,
             tool_state=kit.tool_state,
             place=kit.place,
+            interact=kit.interact,
+            journal=kit.journal,
         )
         try:
             results = await batch.run(calls)

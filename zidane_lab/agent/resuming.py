@@ -18,12 +18,11 @@ from typing import Final
 
 from zidane_lab.agent.batch import Batch
 from zidane_lab.agent.behavior import Behavior
-from zidane_lab.agent.call_journal import CallJournal, finished_results
+from zidane_lab.agent.call_journal import finished_results
 from zidane_lab.agent.guards.gate_resume import passed_gate, resumed_gate
 from zidane_lab.agent.kit import Kit
 from zidane_lab.errors import AbortedError
 from zidane_lab.events import Ids
-from zidane_lab.session.interactions import Interact
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn
@@ -43,8 +42,6 @@ async def resume_calls(
     kit: Kit,
     behavior: Behavior,
     *,
-    interact: Interact | None = None,
-    journal: CallJournal | None = None,
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ids: Ids | None = None,
     on_batch: Callable[[Batch | None], object] = lambda _batch: None,
@@ -55,10 +52,6 @@ async def resume_calls(
     ----------
     kit, behavior
         What the run that goes on works with.
-    interact
-        How tools ask.
-    journal
-        Keeps how far this gets, should the process die again.
     waiting
         Entered while a person may take their time.
     ids
@@ -96,9 +89,9 @@ async def resume_calls(
         waiting=waiting,
         tool_state=kit.tool_state,
         place=kit.place,
-        interact=interact,
+        interact=kit.interact,
         gate=partial(resumed_gate, session),
-        journal=journal,
+        journal=kit.journal,
     )
 
     def store(results: tuple[ToolResultBlock, ...]) -> Turn:

@@ -117,10 +117,15 @@ async def _sessions(context: CommandContext, _arguments: str) -> Reply:
 
 @command("resume", "/resume [ID]", "go on with an earlier session (the newest, or by the start of its id); repaints it")
 async def _resume(context: CommandContext, arguments: str) -> Reply:
+    from zidane_lab.chat.interaction_commands import pending_note
+
     session = context.chat.resume(arguments or None)
     mended = "".join(f"\n- {what}" for what in session.repairs)
     cut = "\n\nIts last run was cut off; the next prompt goes on from there." if session.interrupted else ""
-    return Reply(f"Resumed **{session.title}** ({session.id}, {len(session.turns)} turns).{cut}{mended}", repaint=True)
+    waits = f"\n\n{note}" if (note := pending_note(session)) else ""
+    return Reply(
+        f"Resumed **{session.title}** ({session.id}, {len(session.turns)} turns).{cut}{mended}{waits}", repaint=True
+    )
 
 
 @command("branch", "/branch [ID]", "go on with a copy of a session, also of one in use in another kernel; repaints it")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zidane_lab.agent.agent import Agent
+from zidane_lab.agent.call_journal import CallJournal
 from zidane_lab.agent.compacting import window_of
 from zidane_lab.agent.frozen_system import FrozenSystem
 from zidane_lab.agent.guards.settings import GuardSettings, guards_for
@@ -21,10 +22,11 @@ from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
 from zidane_lab.agent.stale_notices import StaleNotices
 from zidane_lab.agent.task_notices import TaskNotices
-from zidane_lab.approvals.decisions import Ask, Grants
+from zidane_lab.approvals.decisions import Ask, Grants, first_answer
 from zidane_lab.chat.budget_asking import BudgetAsking
 from zidane_lab.chat.budgets import budgets_in_force, notebook_spent
 from zidane_lab.chat.gates import HunkOutcomes, gate_for
+from zidane_lab.chat.interacting import Asker, Front, desk_of, nobody_there
 from zidane_lab.chat.models import ModelChoice, choose_model
 from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import Profile, profile_named
@@ -215,7 +217,8 @@ class Chat:
         options: AskOptions,
         *,
         executor: Executor | None,
-        ask: Ask,
+        front: Front = nobody_there,
+        ask: Ask | None = None,
         bundles: Iterable[HookBundle] = (),
     ) -> RunResult:
         """Answer a prompt with the model, profile and limits that apply.
@@ -228,8 +231,10 @@ class Chat:
             What they asked for beyond that.
         executor
             The kernel to work in.
+        front
+            Shows the person what they must decide; nobody is asked if left out.
         ask
-            Puts a question to the person; answers ``None`` when nobody can.
+            Answers what needs permission in the person's place, before they are asked.
         bundles
             Subscribers for this run: a renderer, a recorder.
 
@@ -245,8 +250,11 @@ class Chat:
         target = self._providers.target(self.choose_model(options.model).name)
         tools = profile.tools(self._toolbox())
         mode = "plan" if profile.name == "plan" else self.settings.mode
+        journal = CallJournal(self.session, {tool.name: tool for tool in tools})
+        asker = Asker(desk_of(self.session), front, journal.waits)
+        approve = asker.approve if ask is None else first_answer(ask, asker.approve)
         gate = gate_for(
-            ask,
+            approve,
             mode,
             tools,
             self.session,
@@ -261,9 +269,10 @@ class Chat:
             hooks.use(bundle)
         for guard in guards_for(GuardSettings(), self.session, cwd=Path.cwd()):
             hooks.use(guard)
+        hooks.use(asker)
         hooks.on(ToolGate, gate)
         hooks.use(HunkOutcomes())
-        hooks.use(BudgetAsking(ask, self.session))
+        hooks.use(BudgetAsking(approve, self.session))
         hooks.use(ProgressNudges())
         hooks.use(TaskNotices(lambda: self._tasks))
         hooks.use(StaleNotices(self.session, Path.cwd()))
@@ -272,12 +281,16 @@ class Chat:
         hooks.use(SystemRecord(self.session, system, profile.name))
         if system.record is not None and was_cleared(self.session, profile.name):
             self._continuity.cache.declare("the system prompt was composed afresh")
+        hooks.use(journal)  # after what makes the result that is kept
         agent = self._agent(target, tools, system, options, executor=executor, hooks=hooks)
+        agent.interact, agent.journal = asker.interact, journal
         with self._running(agent):
             if self.session.repairs:
                 await hooks.emit(SessionRepaired(Ids(), self.session.repairs))
             if gate.banner:
                 await hooks.emit(GuardHit(Ids(), "bypass", "", gate.banner))
+            if asker.desk.is_ready_to_resume:
+                await agent.resume_calls()
             blocks: list[Block] = [TextBlock(prompt)]
             attached = await resolve(prompt, executor, agent.cwd)
             if attached:

@@ -77,7 +77,8 @@ async def run_command(text: str, context: CommandContext) -> Reply:
     """
     import zidane_lab.chat.builtin_commands  # noqa: F401 - registers the built-in commands on first use
 
-    name, _, arguments = text.removeprefix("/").strip().partition(" ")
+    name, *rest = text.removeprefix("/").split(maxsplit=1)
+    arguments = rest[0] if rest else ""
     entry = COMMANDS.get(name)
     if entry is None:
         near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5)

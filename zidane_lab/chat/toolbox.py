@@ -97,9 +97,17 @@ def build_tools(box: Toolbox) -> tuple[Tool, ...]:
     tools += (RUN_PYTHON, *read_tools(), *write_tools())
     tools += web_tools()
     tools += command_tools(box, lambda: frozenset(tool.name for tool in tools))
-    return tuple(tools)
+    return (*tools, *interaction_tools())
 
 
 def plan_tools(_box: Toolbox) -> tuple[Tool, ...]:
     """Return the tools of the ``plan`` profile: those that only look."""
-    return read_tools()
+    return (*read_tools(), *interaction_tools())
+
+
+def interaction_tools() -> tuple[Tool, ...]:
+    """Return the tools that ask the person."""
+    from zidane_lab.tools.ask_user import ask_user_tool
+    from zidane_lab.tools.present_plan import present_plan_tool
+
+    return (ask_user_tool(), present_plan_tool())

@@ -10,6 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 from zidane_lab.notebook.transform import rewrite
+from zidane_lab.notebook.widget_manager import widget_managers_of
 
 __all__ = ["load", "unload"]
 
@@ -49,6 +50,7 @@ def load(shell: Any) -> None:
     shell.run_zidane = run_zidane
     shell.register_magic_function(zidane, "line_cell", "zidane")
     shell.input_transformers_cleanup.insert(0, rewrite)
+    widget_managers_of(shell).hello()
 
 
 def unload(shell: Any) -> None:

@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from zidane_lab.agent.hooks import HookBundle
 from zidane_lab.agent.result import RunResult
-from zidane_lab.approvals.gate import Ask
 from zidane_lab.chat.chat import AskOptions, Chat
 from zidane_lab.chat.commands import CommandContext, run_command
 from zidane_lab.chat.place import find_place
@@ -26,7 +25,7 @@ from zidane_lab.kernel.interrupts import on_interrupt
 from zidane_lab.kernel.live import LiveExecutor, traffic_of
 from zidane_lab.kernel.portal import Portal
 from zidane_lab.notebook import bundles
-from zidane_lab.notebook.asking import nobody, stdin_ask
+from zidane_lab.notebook.interactions import CellFront
 from zidane_lab.notebook.options import MagicOptions, parse
 from zidane_lab.notebook.publish import Publisher, cell_header, publisher_for
 from zidane_lab.notebook.render import CellRenderer
@@ -130,10 +129,10 @@ class Host:
     # --- asking -------------------------------------------------------------------------------------
 
     async def _foreground(self, prompt: str, options: MagicOptions) -> RunResult:
-        portal = Portal.here()
+        portal, publisher = Portal.here(), self._publisher()
         executor = LiveExecutor(self.shell, portal=portal, parent=cell_header(self.shell), on_interrupt=self.stop)
-        ask = stdin_ask(portal, self.shell, load_settings(self.chat.env).interaction, self.stop)
-        future = self._start(prompt, options.ask, executor, ask, self._publisher())
+        front = self._front(portal, publisher)
+        future = self._start(prompt, options.ask, executor, front, publisher)
         result: RunResult | None = None
         try:
             with on_interrupt(self.stop):
@@ -173,7 +172,8 @@ class Host:
         executor = LiveExecutor(
             self.shell, portal=portal, parent=cell_header(self.shell), background=True, on_interrupt=self.stop
         )
-        future = self._start(prompt, options.ask, executor, nobody, publisher)
+        front = self._front(portal, publisher, background=True)
+        future = self._start(prompt, options.ask, executor, front, publisher)
 
         def settled(done: Future[RunResult]) -> None:
             self._current = None
@@ -186,16 +186,22 @@ class Host:
 
         future.add_done_callback(settled)
 
+    def _front(self, portal: Portal, publisher: Publisher, *, background: bool = False) -> CellFront:
+        """Return where the cell's questions are put."""
+        setting = load_settings(self.chat.env).interaction
+        parent = cell_header(self.shell)
+        return CellFront(portal, self.shell, setting, self.stop, publisher, parent, background=background)
+
     def _start(
-        self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
+        self, prompt: str, options: AskOptions, executor: LiveExecutor, front: CellFront, publisher: Publisher
     ) -> Future[RunResult]:
         if self._current is not None:
             raise ConfigurationError("A run is under way already.", hint="%zidane /stop it, or /steer it, or wait.")
-        self._current = self.thread.submit(self._ask(prompt, options, executor, ask, publisher))
+        self._current = self.thread.submit(self._ask(prompt, options, executor, front, publisher))
         return self._current
 
     async def _ask(
-        self, prompt: str, options: AskOptions, executor: LiveExecutor, ask: Ask, publisher: Publisher
+        self, prompt: str, options: AskOptions, executor: LiveExecutor, front: CellFront, publisher: Publisher
     ) -> RunResult:
         renderer = self._renderer(publisher)
         for problem in load_settings(self.chat.env).problems:
@@ -209,7 +215,7 @@ class Host:
                     "Which notebook this is could not be found out; tell with %zidane /session NAME.ipynb.",
                 )
             )
-        return await self.chat.ask(prompt, options, executor=executor, ask=ask, bundles=[renderer])
+        return await self.chat.ask(prompt, options, executor=executor, front=front, bundles=[renderer])
 
     def _renderer(self, publisher: Publisher) -> HookBundle:
         """Choose how to draw: a terminal gets plain text, an unattended notebook each display once."""
