@@ -86,8 +86,8 @@ def test_results_belong_to_what_the_tool_looked_at(tool, arguments, category, la
 
 def test_attachments_are_told_from_what_was_written():
     attached = (
-        f'<attachment kind="variable" name="df">\n{text(20)}\n</attachment>\n\n'
-        f'<attachment kind="head of the file" name="a.csv">\n{text(10)}\n</attachment>\n\nNot attached: @x'
+        f'<notebook-text id="abc234" kind="variable" name="df">\n{text(20)}\n</notebook-text abc234>\n\n'
+        f'<notebook-text id="def567" kind="head of the file" name="a.csv">\n{text(10)}\n</notebook-text def567>\n\nNot attached: @x'
     )
     breakdown = context_breakdown("", (), (Turn("user", (TextBlock(text(5)), TextBlock(attached))),))
     found = tokens(breakdown)

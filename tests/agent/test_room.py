@@ -39,6 +39,7 @@ from zidane_lab.session.session import Session
 from zidane_lab.turns import CompactSummaryBlock, Usage
 from zidane_lab.wire.build import wire_turns
 from zidane_lab.wire.cutoff import SUMMARY_HEAD, is_marker
+from zidane_lab.wire.envelope import put_in_envelope
 
 pytestmark = pytest.mark.asyncio
 
@@ -126,7 +127,10 @@ async def test_what_is_in_use_is_put_back_as_it_is_now(tmp_path):
     told = [result.text for result in results.tool_results]
     assert "x = 1" in told[0]
     assert told[1:] == ["2 rows", "No longer in the kernel: gone. Make them anew before you use them."]
-    assert agent.provider.requests[-1].turns[-2:] == (calls, results)
+    sent_calls, sent_results = agent.provider.requests[-1].turns[-2:]
+    assert sent_calls == calls
+    assert sent_results.blocks == tuple(put_in_envelope(result) for result in results.tool_results)
+    assert all(text.startswith("<tool-output id=") for text in (result.text for result in sent_results.tool_results))
     assert seen.of("agent:done")[0].turns == 1
 
 

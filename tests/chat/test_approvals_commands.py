@@ -4,7 +4,6 @@ import importlib
 
 import pytest
 
-from zidane_lab.approvals.decisions import Grants
 from zidane_lab.chat.chat import Chat
 from zidane_lab.chat.commands import COMMANDS, CommandContext, run_command
 from zidane_lab.chat.place import Place
@@ -27,9 +26,7 @@ def command():
 def chat(tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
-    chat = Chat(Place(None, folder, "test"), env={"ZIDANE_HOME": str(tmp_path / "home")})
-    chat.grants = Grants()
-    return chat
+    return Chat(Place(None, folder, "test"), env={"ZIDANE_HOME": str(tmp_path / "home")})
 
 
 async def say(chat, text):

@@ -183,9 +183,9 @@ async def test_doctor_lists_what_is_wrong(chat, tmp_path):
 async def test_a_reset_takes_nothing_of_the_old_conversation_along(chat, tmp_path):
     model = script(tmp_path, {"text": "hello", "usage": {"input": 200, "cache_creation": 30_000, "output": 6}})
     await ask(chat, "hi", model=model)
-    continuity, grants = chat._continuity, chat.grants
+    continuity, grants = chat._kept.continuity, chat.grants
     await run_command("/reset", CommandContext(chat))
-    assert chat._continuity is not continuity
+    assert chat._kept.continuity is not continuity
     assert chat.grants is not grants
     script(tmp_path, {"text": "anew", "usage": {"input": 5_000, "cache_creation": 100, "output": 6}})
     tap = Tap(CacheBreak)

@@ -64,7 +64,12 @@ def test_deleted_names_are_remembered():
 
 
 @pytest.mark.parametrize(
-    "text", ['<attachment kind="variable" name="df">\nwrite to @alice\n</attachment>', "a@b", "see ./@x/y"]
+    "text",
+    [
+        '<notebook-text id="abc234" kind="variable" name="df">\nwrite to @alice\n</notebook-text abc234>',
+        "a@b",
+        "see ./@x/y",
+    ],
 )
 def test_attachments_and_addresses_name_no_variables(text):
     assert names(Talk().ask(text)) == []

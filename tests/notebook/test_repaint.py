@@ -66,7 +66,7 @@ def put_back(*items):
 def test_a_prompt_is_what_the_person_wrote_and_nothing_that_came_with_it():
     said = (
         TextBlock("Compare @prices, please"),
-        TextBlock("<attachment kind='variable'>apple 3</attachment>"),
+        TextBlock('<notebook-text id="abc234" kind="variable">\napple 3\n</notebook-text abc234>'),
         TextBlock('<system-note section="env">cwd: /elsewhere</system-note>'),
     )
     page = drawn(Turn("user", said))

@@ -39,7 +39,7 @@ from zidane_lab.providers.targets import ModelTarget, target_named
 from zidane_lab.session.interactions import Interact
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
-from zidane_lab.turns import Turn
+from zidane_lab.turns import Block, Turn
 from zidane_lab.wire.cutoff import active_markers
 from zidane_lab.wire.state import COMPACT_UNDO
 
@@ -198,11 +198,16 @@ class Agent:
         task = self._task
         if self._run is None or task is None or task.done():  # one that has ended hears nothing any more
             raise ConfigurationError("Nothing is running to be steered.", hint="Send it as an ordinary prompt.")
-        self._inbox.steers.append(prompt_blocks(prompt))
+        self._inbox.steers.append(self._said(prompt))
 
     def follow_up(self, prompt: Prompt) -> None:
         """Queue a prompt for when the run would otherwise end; outside a run it waits for the next one."""
-        self._inbox.follow_ups.append(prompt_blocks(prompt))
+        self._inbox.follow_ups.append(self._said(prompt))
+
+    def _said(self, prompt: Prompt) -> tuple[Block, ...]:
+        """Return the blocks of a prompt; a credential in it is for tools, not for the model."""
+        blocks, screen = prompt_blocks(prompt), self.session.screen
+        return blocks if screen is None else screen.blocks(blocks)
 
     def queued(self) -> tuple[str, ...]:
         """The texts that wait, steering messages first."""
@@ -242,7 +247,7 @@ class Agent:
         the run as :meth:`abort` does and then re-raises.
         """
         self._must_be_idle()
-        blocks = prompt_blocks(prompt)
+        blocks = self._said(prompt)
         behavior = behavior if behavior is not None else self.behavior
         ledger = self._new_ledger(behavior)
         recover(self.session)
@@ -262,6 +267,8 @@ class Agent:
             unread = self._inbox.texts()
             self._inbox.steers.clear()
             self._inbox.follow_ups.clear()
+        if failure is not None and self.session.screen is not None:
+            self.session.screen.error(failure)
         turns = self.session.turns[first:]
         usage = ledger.spent().usage
         seconds = time.monotonic() - started

@@ -146,9 +146,11 @@ class Caller:
                 await assemble(
                     target.provider.stream(request), assembly, emit, ids, previous=self._before, price=_price(target)
                 )
-            except BaseException:
+            except BaseException as error:
                 if assembly.usage is not None:
                     self._ledger.add(assembly.usage, metered=metered, model=target.name)
+                if (screen := self._kit.session.screen) is not None:
+                    screen.error(error)
                 raise
             return assembly
 

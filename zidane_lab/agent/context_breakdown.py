@@ -23,6 +23,7 @@ from zidane_lab.turns import (
     Turn,
     Usage,
 )
+from zidane_lab.wire.envelope import ATTACHED, NOTEBOOK_TEXT
 from zidane_lab.wire.tokens import estimate_block, estimate_tokens
 
 __all__ = [
@@ -75,7 +76,9 @@ CATEGORIES: Final[Mapping[ContextCategory, str]] = {
 VARIABLE_TOOLS: Final = frozenset({"list_variables", "inspect_variable"})
 FILE_TOOLS: Final = frozenset({"read_file"})
 _MCP_TOOL: Final = re.compile(r"mcp_([^_]+)_.+")
-_ATTACHMENT: Final = re.compile(r'<attachment kind="([^"]*)" name="([^"]*)">.*?</attachment>', re.DOTALL)
+_ATTACHMENT: Final = re.compile(
+    rf'{ATTACHED}"(?P<tag>\w+)" kind="(?P<kind>[^"]*)" name="(?P<name>[^"]*)">.*?</{NOTEBOOK_TEXT} (?P=tag)>', re.DOTALL
+)
 
 _LONGEST_LABEL: Final = 120
 
@@ -306,10 +309,10 @@ def _text_parts(block: TextBlock, turn: Turn) -> Iterator[tuple[ContextCategory,
         yield "files", "put back after a compaction", estimate_block(block)
         return
     rest = block.text
-    if rest.startswith("<attachment kind="):
+    if rest.startswith(ATTACHED):
         for match in _ATTACHMENT.finditer(block.text):
-            category: ContextCategory = "variables" if match[1] == "variable" else "files"
-            yield category, f"@{match[2][:_LONGEST_LABEL]}", estimate_tokens(match[0])
+            category: ContextCategory = "variables" if match["kind"] == "variable" else "files"
+            yield category, f"@{match['name'][:_LONGEST_LABEL]}", estimate_tokens(match[0])
         rest = _ATTACHMENT.sub("", block.text).strip()
     if rest:
         yield "user", None, estimate_tokens(rest)

@@ -10,37 +10,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from zidane_lab.agent.agent import Agent
-from zidane_lab.agent.call_journal import CallJournal
 from zidane_lab.agent.compacting import window_of
 from zidane_lab.agent.frozen_system import FrozenSystem
-from zidane_lab.agent.guards.settings import GuardSettings, guards_for
 from zidane_lab.agent.hooks import HookBundle, HookBus
-from zidane_lab.agent.kit import Continuity
-from zidane_lab.agent.nudges import ProgressNudges
 from zidane_lab.agent.partials import recover
-from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
-from zidane_lab.agent.stale_notices import StaleNotices
-from zidane_lab.agent.task_notices import TaskNotices
-from zidane_lab.approvals.decisions import Ask, Grants, first_answer
-from zidane_lab.chat.budget_asking import BudgetAsking
+from zidane_lab.approvals.decisions import Ask, Grants
 from zidane_lab.chat.budgets import budgets_in_force, notebook_spent
-from zidane_lab.chat.gates import HunkOutcomes, gate_for
-from zidane_lab.chat.interacting import Asker, Front, desk_of, nobody_there
+from zidane_lab.chat.interacting import Front, nobody_there
+from zidane_lab.chat.kept import Kept
 from zidane_lab.chat.models import ModelChoice, choose_model
 from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import Profile, profile_named
 from zidane_lab.chat.references import resolve
+from zidane_lab.chat.run_setup import keep, set_up
 from zidane_lab.chat.settings import Settings, load_settings
 from zidane_lab.chat.system import SystemRecord, frozen_system, was_cleared
-from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
+from zidane_lab.chat.targets import Providers, behavior_of
 from zidane_lab.chat.toolbox import Toolbox
 from zidane_lab.contexts.tasks import TaskRegistry
 from zidane_lab.errors import ConfigurationError, ZidaneError
-from zidane_lab.events import CompactEnd, GuardHit, Ids, SessionRepaired, ToolGate
+from zidane_lab.events import CompactEnd, GuardHit, Ids, SessionRepaired
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import Request
 from zidane_lab.providers.targets import ModelTarget
+from zidane_lab.secrets.screen import Screen
 from zidane_lab.session.layout import sessions_folder
 from zidane_lab.session.listing import find_session, list_sessions
 from zidane_lab.session.session import Session
@@ -82,9 +76,8 @@ class Chat:
         self._ended = asyncio.Event()
         self._session: Session | None = None
         self._providers = Providers(self.env)
-        self._continuity = Continuity()
+        self._kept = Kept()
         self._tasks: TaskRegistry | None = None
-        self.grants = Grants()
 
     # --- session ------------------------------------------------------------------------------------
 
@@ -116,7 +109,7 @@ class Chat:
     def _leave(self, following: Session | None) -> None:
         """Go over to another conversation, also when the disk refuses the rest of the one left; that is raised."""
         left, self._session = self._session, following
-        self._continuity, self.grants = Continuity(), Grants()  # what was learnt and allowed in it ends with it
+        self._kept = Kept()  # what was learnt and allowed in it ends with it
         if left is not None:
             left.close()
 
@@ -248,47 +241,32 @@ class Chat:
             self.new()
         profile = self._profile(options)
         target = self._providers.target(self.choose_model(options.model).name)
-        tools = profile.tools(self._toolbox())
-        mode = "plan" if profile.name == "plan" else self.settings.mode
-        journal = CallJournal(self.session, {tool.name: tool for tool in tools})
-        asker = Asker(desk_of(self.session), front, journal.waits)
-        approve = asker.approve if ask is None else first_answer(ask, asker.approve)
-        gate = gate_for(
-            approve,
-            mode,
-            tools,
+        setup = set_up(
             self.session,
-            executor,
-            grants=self.grants,
+            profile.tools(self._toolbox()),
+            self.settings,
+            self._kept,
+            profile=profile.name,
             folder=self.place.folder,
             env=self.env,
-            allow_bypass=self.settings.allow_bypass,
+            executor=executor,
+            front=front,
+            ask=ask,
+            bundles=bundles,
+            tasks=self._tasks,
         )
-        hooks = HookBus()
-        for bundle in bundles:  # before the gate: what is asked about is drawn first
-            hooks.use(bundle)
-        for guard in guards_for(GuardSettings(), self.session, cwd=Path.cwd()):
-            hooks.use(guard)
-        hooks.use(asker)
-        hooks.on(ToolGate, gate)
-        hooks.use(HunkOutcomes())
-        hooks.use(BudgetAsking(approve, self.session))
-        hooks.use(ProgressNudges())
-        hooks.use(TaskNotices(lambda: self._tasks))
-        hooks.use(StaleNotices(self.session, Path.cwd()))
-        hooks.use(Persistence(self.session, persistence_of(self.settings)))
-        system = frozen_system(self.session, profile, self.place, Path.cwd())
+        hooks, asker = setup.hooks, setup.asker
+        system = self._system(profile)
         hooks.use(SystemRecord(self.session, system, profile.name))
         if system.record is not None and was_cleared(self.session, profile.name):
-            self._continuity.cache.declare("the system prompt was composed afresh")
-        hooks.use(journal)  # after what makes the result that is kept
-        agent = self._agent(target, tools, system, options, executor=executor, hooks=hooks)
-        agent.interact, agent.journal = asker.interact, journal
+            self._kept.continuity.cache.declare("the system prompt was composed afresh")
+        agent = self._agent(target, setup.tools, system, options, executor=executor, hooks=hooks)
+        agent.interact, agent.journal = asker.interact, setup.journal
         with self._running(agent):
             if self.session.repairs:
                 await hooks.emit(SessionRepaired(Ids(), self.session.repairs))
-            if gate.banner:
-                await hooks.emit(GuardHit(Ids(), "bypass", "", gate.banner))
+            if setup.gate.banner:
+                await hooks.emit(GuardHit(Ids(), "bypass", "", setup.gate.banner))
             if asker.desk.is_ready_to_resume:
                 await agent.resume_calls()
             blocks: list[Block] = [TextBlock(prompt)]
@@ -318,6 +296,7 @@ class Chat:
         for bundle in bundles:
             hooks.use(bundle)
         agent = self._idle_agent(hooks, executor)
+        keep(hooks, self.session, self.settings, self._kept, self._kept.guard(self.session, self.settings, self.env))
         hooks.use(
             SystemRecord(
                 self.session, FrozenSystem(agent.system, agent.system_boundary), self._profile(AskOptions()).name
@@ -340,11 +319,11 @@ class Chat:
     def next_request(self) -> Request:
         """Return the request that would be sent if the person said nothing more."""
         profile = self._profile(AskOptions())
-        system = frozen_system(self.session, profile, self.place, Path.cwd())
+        system = self._system(profile)
         return Request(
             self._providers.target(self.choose_model().name).model,
             system.text,
-            self._continuity.wire.build(self.session.turns, self.session.wire_state),
+            self._kept.continuity.wire.build(self.session.turns, self.session.wire_state),
             tuple(tool.spec for tool in profile.tools(self._toolbox())),
             thinking=self.settings.thinking,
             cache_ttl=self.settings.cache_ttl,
@@ -362,6 +341,21 @@ class Chat:
             self._tasks = TaskRegistry(lambda: self._session.folder if self._session is not None else None)
         return Toolbox(self._tasks, lambda: self.place.notebook)
 
+    @property
+    def grants(self) -> Grants:
+        """What was allowed for this conversation."""
+        return self._kept.grants
+
+    @property
+    def screen(self) -> Screen | None:
+        """What keeps the conversation's credentials out of all that is shown; ``None`` where it is turned off."""
+        guard = self._kept.guard(self.session, self.settings, self.env)
+        return guard.screen if guard is not None else None
+
+    def _system(self, profile: Profile) -> FrozenSystem:
+        """Return the system prompt as it stands in this conversation."""
+        return frozen_system(self.session, profile, self.place, Path.cwd(), secrets=self.settings.secrets)
+
     def _profile(self, options: AskOptions) -> Profile:
         self.settings = load_settings(self.env)
         return profile_named("plan" if self.settings.mode == "plan" else options.profile or self.settings.profile)
@@ -370,7 +364,7 @@ class Chat:
         """Return an agent that is to do something to the conversation between runs."""
         profile = self._profile(AskOptions())
         target = self._last_target()
-        system = frozen_system(self.session, profile, self.place, Path.cwd())
+        system = self._system(profile)
         return self._agent(target, profile.tools(self._toolbox()), system, AskOptions(), executor=executor, hooks=hooks)
 
     def _last_target(self) -> ModelTarget:
@@ -414,7 +408,7 @@ class Chat:
             cwd=Path.cwd(),
             fallbacks=self._providers.fallbacks(target, settings.fallbacks),
             summarizer=self._providers.target(settings.compact_model) if settings.compact_model else None,
-            continuity=self._continuity,
+            continuity=self._kept.continuity,
             notebook_spent=lambda: notebook_spent(folder),
         )
 

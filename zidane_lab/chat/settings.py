@@ -16,12 +16,23 @@ from typing import Any, Final, Literal, get_args
 
 from zidane_lab.approvals.modes import MODES
 from zidane_lab.chat.amounts import read_amount
+from zidane_lab.contexts.registry import ISOLATION, Isolation, check_contexts
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.events import BudgetKind
 from zidane_lab.providers.base import CacheTtl, ThinkingLevel
 from zidane_lab.session.persisted import DEFAULT_THRESHOLD
 
-__all__ = ["DRAWINGS", "INTERACTIONS", "KEYS", "Settings", "home", "load_settings", "save_setting", "shown"]
+__all__ = [
+    "DRAWINGS",
+    "INTERACTIONS",
+    "KEYS",
+    "NO_CONTEXT",
+    "Settings",
+    "home",
+    "load_settings",
+    "save_setting",
+    "shown",
+]
 
 INTERACTIONS: Final = ("auto", "stdin", "widget", "panel", "none")
 """Who is asked: whatever front end announced itself first, else standard input; only one of them; or nobody."""
@@ -68,6 +79,18 @@ class Settings:
         How often a call that failed in passing is made again.
     allow_bypass
         Whether the approval mode ``bypass`` may be chosen, which asks nothing; each session confirms it.
+    secrets
+        Whether credentials are replaced by placeholders in all that models, sessions, outputs and logs get.
+    secret_names, secret_values
+        Environment variables that hold credentials although their names do not say so, and more credentials.
+    context
+        Where files and commands are: ``process`` (this machine), ``docker:IMAGE``, ``ssh:HOST``, or a name of
+        ``contexts``.
+    contexts
+        Places by name (:func:`zidane_lab.contexts.registry.check_contexts`).
+    isolation, allow_write, allow_network
+        Whether commands on this machine are kept inside, the folders they may write besides the project, and whether
+        they may use the network.
     """
 
     model: str | None = None
@@ -91,6 +114,14 @@ class Settings:
     thinking: ThinkingLevel = "off"
     max_retries: int = 3
     allow_bypass: bool = False
+    secrets: bool = True
+    secret_names: tuple[str, ...] = ()
+    secret_values: tuple[str, ...] = ()
+    context: str = "process"
+    contexts: Mapping[str, Any] = field(default_factory=dict)
+    isolation: Isolation = "off"
+    allow_write: tuple[str, ...] = ()
+    allow_network: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -181,6 +212,22 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_text, names)))
 
 
+def _context(value: object) -> str:
+    return "process" if value in _NONE else _text(value)
+
+
+def _contexts(value: object) -> Mapping[str, Any]:
+    """Read places by name: an object, or one written as JSON."""
+    if value in _NONE:
+        return {}
+    if isinstance(value, str):
+        value = json.loads(value)
+    try:
+        return check_contexts(value)
+    except ConfigurationError as error:
+        raise ValueError(error.message) from error
+
+
 KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "model": _text,
     "mode": _one_of(MODES),
@@ -203,10 +250,26 @@ KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "thinking": _one_of(get_args(ThinkingLevel)),
     "max_retries": _count,
     "allow_bypass": _switch,
+    "secrets": _switch,
+    "secret_names": _names,
+    "secret_values": _names,
+    "context": _context,
+    "contexts": _contexts,
+    "isolation": _one_of(ISOLATION),
+    "allow_write": _names,
+    "allow_network": _switch,
 }
 """Every setting and the function that reads (and checks) its value."""
 
-_CAUTIOUS: Final[Mapping[str, Any]] = {"mode": "ask", "interaction": "none"}
+NO_CONTEXT: Final = "?"
+"""Stands for a context that cannot be read: nothing runs anywhere until it is mended, or one is chosen."""
+
+_CAUTIOUS: Final[Mapping[str, Any]] = {
+    "mode": "ask",
+    "interaction": "none",
+    "context": NO_CONTEXT,
+    "isolation": "required",
+}
 """What stands in for a value that cannot be read, where the default would allow more."""
 
 _VARIABLES: Final = {"model": "ZIDANE_MODEL", "mode": "ZIDANE_MODE", "interaction": "ZIDANE_INTERACTION"}
@@ -250,8 +313,12 @@ def _stored(path: Path) -> tuple[dict[str, Any], str | None]:
 def shown(settings: Settings, key: str) -> str:
     """Return a setting's value as a person writes it; ``none`` where there is none."""
     value = getattr(settings, key)
+    if key == "secret_values" and value:
+        return f"({len(value)}, not shown)"
     if isinstance(value, tuple):
         value = ", ".join(value)
+    if isinstance(value, Mapping):  # what is in them may be private
+        value = ", ".join(f"{name} ({given['kind']})" for name, given in value.items())
     return "none" if value in _NONE else str(value)
 
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from zidane_lab.agent.envelopes import ENVELOPE_SYSTEM
 from zidane_lab.agent.frozen_system import SYSTEM_SNAPSHOT, FrozenSystem, cleared_record, freeze
 from zidane_lab.agent.hooks import HookBus, Uninstall
+from zidane_lab.agent.secret_guard import SECRETS_SYSTEM
 from zidane_lab.agent.system_prompt import ENV, SystemPrompt, env_block
 from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import Profile
@@ -23,8 +25,8 @@ from zidane_lab.wire.cutoff import replaced_ids
 __all__ = ["SystemRecord", "compose_system", "frozen_system", "was_cleared"]
 
 
-def compose_system(profile: Profile, place: Place, cwd: Path, today: date) -> SystemPrompt:
-    """Return the system prompt as it would be written now."""
+def compose_system(profile: Profile, place: Place, cwd: Path, today: date, *, secrets: bool = True) -> SystemPrompt:
+    """Return the system prompt as it would be written now; ``secrets``: credentials are kept from the model."""
     environment = env_block(
         cwd=cwd,
         today=today,
@@ -32,15 +34,16 @@ def compose_system(profile: Profile, place: Place, cwd: Path, today: date) -> Sy
         language=f"Python {platform.python_version()}",
         notebook=place.notebook,
     )
-    return SystemPrompt(profile.system).with_dynamic(ENV, environment)
+    data = ENVELOPE_SYSTEM + ("\n" + SECRETS_SYSTEM if secrets else "")
+    return SystemPrompt(f"{profile.system}\n{data}\n").with_dynamic(ENV, environment)
 
 
-def frozen_system(session: Session, profile: Profile, place: Place, cwd: Path) -> FrozenSystem:
+def frozen_system(session: Session, profile: Profile, place: Place, cwd: Path, *, secrets: bool = True) -> FrozenSystem:
     """Return what is sent in this conversation: what was sent first, and notes about what has changed since."""
     today = date.today()  # noqa: DTZ011 - the person's own day
     return freeze(
         session.records(SYSTEM_SNAPSHOT),
-        compose_system(profile, place, cwd, today),
+        compose_system(profile, place, cwd, today, secrets=secrets),
         key=profile.name,
         turns={turn.id for turn in session.turns} - replaced_ids(session.turns, session.wire_state.undone),
     )

@@ -36,6 +36,7 @@ from zidane_lab.errors import (
 )
 from zidane_lab.events import ToolGate, TurnBefore
 from zidane_lab.kernel.launch import NATIVE, join_kernel, start_kernel
+from zidane_lab.kernel.masked import masked_listener
 from zidane_lab.kernel.remote import RemoteExecutor
 
 __all__ = ["EXIT_CODES", "RunRequest", "run"]
@@ -166,7 +167,10 @@ class _Headless:
             )
 
     def _kernel(self) -> AbstractAsyncContextManager[RemoteExecutor]:
-        request, on_execution = self.request, self.recorder.on_execution
+        request, screen = self.request, self.chat.screen
+        on_execution = self.recorder.on_execution
+        if screen is not None:
+            on_execution = masked_listener(on_execution, screen)
         if request.existing is not None:
             self._say(f"joining the kernel of {request.existing}")
             return join_kernel(request.existing, on_execution=on_execution)

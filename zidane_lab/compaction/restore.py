@@ -19,6 +19,7 @@ from zidane_lab.kernel.execution import Executor
 from zidane_lab.session.read_state import READ
 from zidane_lab.tools.base import ToolContext, ToolOutput
 from zidane_lab.turns import ResultPart, TextBlock, ToolCallBlock, ToolResultBlock, Turn
+from zidane_lab.wire.envelope import ENVELOPE, draw_tag
 from zidane_lab.wire.tokens import UNITS_PER_TOKEN, estimate_block, estimate_tokens
 
 __all__ = [
@@ -259,7 +260,8 @@ def _turns(items: Sequence[_Item], options: PostCompactRestoreOptions) -> tuple[
         index = counts[item.kind] = counts.get(item.kind, -1) + 1
         call_id = f"compact-restore-{item.kind}-{index}" + (f"-{options.key}" if options.key else "")
         calls.append(replace(item.call, id=call_id))
-        results.append(replace(item.result, call_id=call_id))
+        enveloped = {**item.result.metadata, ENVELOPE: draw_tag()}
+        results.append(replace(item.result, call_id=call_id, metadata=enveloped))
     asked = Turn("assistant", tuple(calls), run_id=options.run_id, injected="restore")
     answered = Turn("user", tuple(results), created_at=asked.created_at, run_id=options.run_id, injected="restore")
     return asked, answered

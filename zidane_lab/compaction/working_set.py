@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from zidane_lab.session.read_state import ReadEntry, ReadKey, read_state, reads
 from zidane_lab.turns import TextBlock, ToolCallBlock, Turn
+from zidane_lab.wire.envelope import ATTACHED
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -32,8 +33,6 @@ DEFAULT_LIMIT: Final = 300
 
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 _AT: Final = re.compile(r"(?<![\w@.+/\\-])@(?P<name>[^\W\d]\w*)")
-
-_ATTACHED: Final = "<attachment kind="
 
 
 class HasTurns(Protocol):
@@ -135,7 +134,7 @@ def _names(turn: Turn, failed: set[str]) -> Iterator[tuple[str, bool]]:
                 name = _NAME.match(str(block.input.get("name", "")).strip())
                 yield from [(name[0], True)] if name else []
         elif isinstance(block, TextBlock) and turn.role == "user" and turn.injected is None:
-            said = block.text.partition(_ATTACHED)[0]  # what was attached to a prompt speaks for itself
+            said = block.text.partition(ATTACHED)[0]  # what was attached to a prompt speaks for itself
             yield from ((match["name"], False) for match in _AT.finditer(said))
     for result in turn.tool_results:
         execution = result.metadata.get("execution")

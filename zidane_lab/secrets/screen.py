@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from zidane_lab.errors import ZidaneError
 from zidane_lab.secrets.blocks import mask_blocks, mask_turn
 from zidane_lab.secrets.masking import mask, mask_json
 from zidane_lab.secrets.streaming import MaskedBytes, StreamMask
@@ -47,6 +48,13 @@ class Screen:
     def blocks(self, blocks: tuple[B, ...]) -> tuple[B, ...]:
         """Mask blocks."""
         return mask_blocks(blocks, self.vault)
+
+    def error(self, error: BaseException) -> None:
+        """Mask what an exception says, in place: services quote what they were sent."""
+        if isinstance(error, ZidaneError):
+            error.message, error.hint = self.text(error.message), self.text(error.hint)
+        if any(isinstance(part, str) for part in error.args):
+            error.args = tuple(self.text(part) if isinstance(part, str) else part for part in error.args)
 
     def stream(self) -> StreamMask:
         """Return what masks a text that comes in pieces."""

@@ -20,7 +20,17 @@ from typing import Any, Final
 
 from zidane_lab.turns import TextBlock, ToolResultBlock
 
-__all__ = ["ENVELOPE", "NOTEBOOK_TEXT", "TOOL_OUTPUT", "draw_tag", "enveloped", "open_envelope", "put_in_envelope"]
+__all__ = [
+    "ATTACHED",
+    "ENVELOPE",
+    "NOTEBOOK_TEXT",
+    "TOOL_OUTPUT",
+    "draw_tag",
+    "enveloped",
+    "neutralised",
+    "open_envelope",
+    "put_in_envelope",
+]
 
 ENVELOPE: Final = "envelope"
 """Key of a result's metadata: the tag of its envelope. A result without it is sent as it is."""
@@ -28,6 +38,9 @@ ENVELOPE: Final = "envelope"
 TOOL_OUTPUT: Final = "tool-output"
 NOTEBOOK_TEXT: Final = "notebook-text"
 """What is in an envelope: the answer of a tool, or text of a notebook, a file or a variable that was attached."""
+
+ATTACHED: Final = f"<{NOTEBOOK_TEXT} id="
+"""How a text begins that nobody wrote: it was attached to a prompt."""
 
 _LETTERS: Final = "abcdefghijkmnpqrstuvwxyz23456789"
 _TAG: Final = re.compile(rf"[{_LETTERS}]{{6}}")
@@ -39,7 +52,7 @@ def draw_tag() -> str:
     return "".join(secrets.choice(_LETTERS) for _ in range(6))
 
 
-def enveloped(text: str, tag: str, kind: str = TOOL_OUTPUT, **attributes: str) -> str:
+def enveloped(text: str, tag: str, kind: str = TOOL_OUTPUT, /, **attributes: str) -> str:
     """Return a text in its envelope, unable to close it.
 
     Parameters
@@ -48,8 +61,12 @@ def enveloped(text: str, tag: str, kind: str = TOOL_OUTPUT, **attributes: str) -
         Said about it in the opening tag (``name="df"``).
     """
     told = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes.items())
-    inner = _CLOSING.sub(r"<\\/", text)
-    return f'<{kind} id="{tag}"{told}>\n{inner}\n</{kind} {tag}>'
+    return f'<{kind} id="{tag}"{told}>\n{neutralised(text)}\n</{kind} {tag}>'
+
+
+def neutralised(text: str) -> str:
+    """Return a text that closes no envelope."""
+    return _CLOSING.sub(r"<\\/", text)
 
 
 def put_in_envelope(result: ToolResultBlock) -> ToolResultBlock:

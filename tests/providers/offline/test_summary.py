@@ -29,7 +29,10 @@ def ran(call_id, code, answer, *, failed=False):
 
 
 TALK = (
-    user("How many penguins are there?", TextBlock("<attachment kind='variable'>\npenguins: …")),
+    user(
+        "How many penguins are there?",
+        TextBlock('<notebook-text id="abc234" kind="variable" name="penguins">\npenguins: …'),
+    ),
     *ran("c1", "rows = len(penguins)", "[value]\n344\n[done in 0.01 s; created: rows, note]"),
     *ran("c2", "rows + missing", "[error]\nNameError: missing\n[failed after 0.01 s]", failed=True),
     Turn("assistant", (TextBlock("There are 344."),)),

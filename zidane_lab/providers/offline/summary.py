@@ -30,7 +30,7 @@ REQUEST_LINE: Final = "Request under way: "
 VARIABLES_LINE: Final = "Variables made: "
 """Lines by which the planner finds its way on in a summary of its own."""
 
-_NOT_SAID: Final = (SUMMARY_MARK, "<attachment ")
+_NOT_SAID: Final = (SUMMARY_MARK, "<notebook-text ")
 """How texts of user turns begin that nobody wrote: summaries, and what was attached."""
 
 _MOST: Final = 40

@@ -1,0 +1,58 @@
+"""What one conversation has learnt and allowed besides its session: memory only, and gone when another begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from zidane_lab.agent.envelopes import Envelopes
+from zidane_lab.agent.kit import Continuity
+from zidane_lab.approvals.decisions import Grants
+from zidane_lab.chat.settings import Settings, home
+from zidane_lab.session.session import Session
+
+if TYPE_CHECKING:
+    from zidane_lab.agent.secret_guard import SecretGuard
+
+__all__ = ["Kept"]
+
+
+@dataclass(slots=True)
+class Kept:
+    """What the runs of one conversation hand on to each other.
+
+    Parameters
+    ----------
+    continuity
+        The agent's part: what was built for the wire, the cache's state, the models that rest.
+    grants
+        What was allowed for the session.
+    envelopes
+        Draws the tags of results.
+    """
+
+    continuity: Continuity = field(default_factory=Continuity)
+    grants: Grants = field(default_factory=Grants)
+    envelopes: Envelopes = field(default_factory=Envelopes)
+    _guard: SecretGuard | None = None
+    _made_for: tuple[object, ...] = ()
+
+    def guard(self, session: Session, settings: Settings, env: Mapping[str, str]) -> SecretGuard | None:
+        """Return what keeps the conversation's credentials; ``None`` where the settings turn it off.
+
+        Placeholders are the same whoever makes them, so one for other settings takes over from the one before.
+        """
+        if not settings.secrets:
+            session.screen, self._guard = None, None
+            return None
+        made_for = (session.id, settings.secret_names, settings.secret_values)
+        if self._guard is None or self._made_for != made_for:
+            from zidane_lab.agent.secret_guard import secret_guard
+
+            self._guard = secret_guard(
+                session, home(env), environ=env, names=settings.secret_names, values=settings.secret_values
+            )
+            self._made_for = made_for
+        session.screen = self._guard.screen
+        return self._guard
