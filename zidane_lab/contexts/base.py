@@ -55,6 +55,8 @@ class ContextInfo:
         Whether commands can reach the network; ``None`` if nobody knows.
     is_isolated
         Whether what commands do stays inside.
+    identity
+        Tells it from others of its kind: the same text, the same files. The name, if left out.
     """
 
     kind: str
@@ -62,6 +64,12 @@ class ContextInfo:
     is_local: bool = False
     has_network: bool | None = None
     is_isolated: bool = False
+    identity: str = ""
+
+    @property
+    def where(self) -> str:
+        """Tells its files from those of other places, under the same paths; empty for this machine."""
+        return "" if self.is_local else f"{self.kind}:{self.identity or self.name}"
 
 
 @dataclass(frozen=True, slots=True)

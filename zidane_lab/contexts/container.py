@@ -6,6 +6,8 @@ processes, and only the folders that are named. Nothing of the machine is in it 
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import socket
 from collections.abc import Mapping
@@ -43,12 +45,12 @@ class ContainerSpec:
     folder
         Working folder inside.
     mounts
-        What is seen of outside. Without one at ``folder`` the working folder is empty and in memory.
+        What is seen of outside. Without one that holds ``folder`` the working folder is empty and in memory.
     network
         Whether it may reach any.
     user
-        Who commands run as: a name or ``uid:gid``. ``None``: the owner of what is mounted at ``folder`` unless that is
-        root, else 1000.
+        Who commands run as: a name or ``uid:gid``. ``None``: the owner of what is mounted at ``folder``, or around it,
+        unless that is root, else 1000.
     read_only_root
         Whether the image's own files cannot be changed.
     memory
@@ -81,6 +83,12 @@ class ContainerSpec:
             raise ConfigurationError("A container needs an image.", hint="Name one: docker:python:3.12-slim.")
         if not self.folder.startswith("/"):
             raise ConfigurationError(f"{self.folder!r} is not an absolute folder.", hint="Begin it with a slash.")
+        for mount in self.mounts:
+            if ":" in mount.target or ":" in mount.source[2:]:  # after the letter of a drive
+                raise ConfigurationError(
+                    f"{mount.source!r} cannot be seen in a container as {mount.target!r}: a path there has no colon.",
+                    hint="Choose a folder without a colon in its path.",
+                )
 
     @property
     def home(self) -> str:
@@ -88,16 +96,24 @@ class ContainerSpec:
         return "/home/zidane"
 
     @property
+    def identity(self) -> str:
+        """The image, and a digest of all the rest: containers of the same identity see and may do the same."""
+        return f"{self.image}#{hashlib.sha256(repr(self).encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+    @property
+    def project(self) -> Mount | None:
+        """What of outside the working folder is, or is in."""
+        around = [each for each in self.mounts if f"{self.folder}/".startswith(f"{each.target.rstrip('/')}/")]
+        return max(around, key=lambda each: len(each.target), default=None)
+
+    @property
     def runs_as(self) -> str:
         """Who commands run as."""
         if self.user:
             return self.user
-        for mount in self.mounts:
-            if mount.target == self.folder:
-                try:
-                    status = os.stat(mount.source)  # noqa: PTH116 - may be a path of the daemon's machine
-                except OSError:
-                    break
+        if (mount := self.project) is not None:
+            with contextlib.suppress(OSError):  # it may be a path of the daemon's machine
+                status = os.stat(mount.source)  # noqa: PTH116
                 if status.st_uid:
                     return f"{status.st_uid}:{status.st_gid}"
         return "1000:1000"
@@ -133,7 +149,7 @@ class ContainerSpec:
         uid, _, gid = self.runs_as.partition(":")
         own = f"{options},mode=0700,uid={uid},gid={gid or uid}" if uid.isdigit() else f"{options},mode=1777"
         folders = {"/tmp": f"{options},mode=1777", self.home: own}  # noqa: S108 - the container's own
-        if all(mount.target != self.folder for mount in self.mounts):
+        if self.project is None:
             folders[self.folder] = own
         return folders
 

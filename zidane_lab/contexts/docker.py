@@ -76,7 +76,8 @@ class DockerContext:
     @property
     def info(self) -> ContextInfo:
         """What it is."""
-        return ContextInfo("docker", self._name, has_network=self.spec.network, is_isolated=True)
+        identity = self.spec.identity
+        return ContextInfo("docker", self._name, has_network=self.spec.network, is_isolated=True, identity=identity)
 
     @property
     def _name(self) -> str:
@@ -133,6 +134,12 @@ class DockerContext:
         running = await RemoteCommand.begin(channel, self._ask, command, on_output, token=token, folder=folder)
         self._commands = {each for each in self._commands if not each.is_over} | {running}
         return running
+
+    async def lost(self) -> ContextLostError | None:
+        """Look whether the container is still there, if it has been needed; return what is to be said if not."""
+        if self._lost is None and self._container is not None and not await asyncio.to_thread(self._is_up):
+            self._lost = ContextLostError(f"The {self._name} has ended.")
+        return self._lost
 
     async def aclose(self) -> None:
         """Stop what runs and remove the container. It cannot be used again."""

@@ -32,6 +32,8 @@ KEEPALIVE_SECONDS: Final = 15.0
 KEEPALIVES: Final = 4
 """That many without an answer, and the connection counts as broken."""
 CONNECT_SECONDS: Final = 30.0
+LOOK_SECONDS: Final = 10.0
+"""How long a machine may take to answer when it is asked whether it is still there."""
 _STOP_GRACE: Final = 1.0
 
 
@@ -67,6 +69,12 @@ class SshHost:
     def name(self) -> str:
         """For people."""
         return f"{self.user}@{self.host}" if self.user else self.host
+
+    @property
+    def identity(self) -> str:
+        """The name, the port and the folder, as far as they are told."""
+        port = f":{self.port}" if self.port else ""
+        return f"{self.name}{port}{self.folder if self.folder.startswith('/') else f'/~/{self.folder}'}"
 
     def known_host_files(self) -> list[str]:
         """Return the files of known keys that exist.
@@ -130,7 +138,11 @@ class SshContext:
             connection = await asyncssh.connect(
                 host.host,
                 known_hosts=known_hosts,
+                # Whatever the person's configuration wants for terminals: nothing of this machine goes there, and
+                # nobody there gets at its keys or its screen.
                 agent_forwarding=False,
+                x11_forwarding=False,
+                send_env=None,
                 keepalive_interval=KEEPALIVE_SECONDS,
                 keepalive_count_max=KEEPALIVES,
                 connect_timeout=CONNECT_SECONDS,
@@ -152,7 +164,7 @@ class SshContext:
     @property
     def info(self) -> ContextInfo:
         """What it is: nobody knows what can be reached from there, and nothing keeps commands from the rest of it."""
-        return ContextInfo("ssh", self.host.name)
+        return ContextInfo("ssh", self.host.name, identity=self.host.identity)
 
     @property
     def cwd(self) -> str:
@@ -205,6 +217,24 @@ class SshContext:
         running = await RemoteCommand.begin(channel, self._ask, command, on_output, token=token, folder=folder)
         self._commands = {each for each in self._commands if not each.is_over} | {running}
         return running
+
+    async def lost(self) -> ContextLostError | None:
+        """Look whether the machine still answers; return what is to be said if not."""
+        if self._lost is not None:
+            return self._lost
+        if self._connection.is_closed():
+            return self._lose("it was closed")
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._files.stat(self._home)
+        except TimeoutError:
+            self._lose(f"nothing was heard for {LOOK_SECONDS:g} s")
+            self._connection.abort()
+        except ContextLostError as error:
+            return error
+        except OSError:  # an answer, at least
+            pass
+        return self._lost
 
     async def aclose(self) -> None:
         """Stop what still runs and close the connection. It cannot be used again."""
