@@ -8,23 +8,13 @@ from datetime import date
 
 import pytest
 
-from zidane_lab.chat.chat import AskOptions, Chat
+from zidane_lab.chat.chat import AskOptions
 from zidane_lab.chat.commands import COMMANDS, CommandContext, run_command
-from zidane_lab.chat.place import Place
 from zidane_lab.errors import BudgetExceededError, ConfigurationError, SessionError
 from zidane_lab.events import AgentStart, CacheBreak
 from zidane_lab.turns import CompactSummaryBlock, Turn
 
 pytestmark = pytest.mark.asyncio
-
-
-@pytest.fixture
-def chat(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    chat = Chat(Place(tmp_path / "work.ipynb", tmp_path, "told"), env={"ZIDANE_HOME": str(tmp_path / "home")})
-    yield chat
-    if chat._session is not None:
-        chat._session.close()
 
 
 def script(tmp_path, *answers, name="s.json", **options) -> str:

@@ -275,7 +275,7 @@ def test_an_interrupt_while_asking_for_permission_stops_the_run(book):
 
 def check_stopped(book, cell):
     assert (cell.status, cell.error["ename"], cell.error["traceback"]) == ("error", "RunStopped", ["Stopped."])
-    assert cell.own("banner")[0]["title"] == "Stopped."
+    assert cell.own("banner")[-1]["title"] == "Stopped."
     assert not [card for card in cell.own("tool") if card["status"] in ("running", "waiting")]
     entries = book.session()
     assert entries[-1]["type"] == "run-end"
@@ -431,6 +431,9 @@ def test_background_runs_return_at_once_and_draw_into_their_cell(book):
     assert "Done behind." in first.text
     assert "from behind" in first.text
     assert [card["status"] for card in first.own("tool")] == ["ok"]
+    deadline = time.monotonic() + 20  # the name is bound behind the last thing drawn, when the kernel is free
+    while not book.kernel.value("'r' in globals()"):
+        assert time.monotonic() < deadline
     assert book.kernel.value("(background, r.text)") == (5, "Done behind.")
 
 

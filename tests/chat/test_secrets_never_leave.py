@@ -16,19 +16,15 @@ import pytest
 
 from tests.notebook.support import Page
 from tests.secrets.seeds import secrets
-from zidane_lab.agent.agent import Agent
-from zidane_lab.agent.envelopes import Envelopes
-from zidane_lab.agent.hooks import HookBus
-from zidane_lab.agent.persistence import Persistence
-from zidane_lab.agent.secret_guard import secret_guard
-from zidane_lab.chat.profiles import default_tools
+from zidane_lab.approvals.decisions import Answer
+from zidane_lab.chat.chat import AskOptions, Chat
+from zidane_lab.chat.place import Place
 from zidane_lab.cli.output import EventLines, Pipe
 from zidane_lab.kernel.embedded import embedded_shell
 from zidane_lab.kernel.live import LiveExecutor
 from zidane_lab.notebook.render import CellRenderer
 from zidane_lab.providers.scripted import ScriptedProvider, call
 from zidane_lab.secrets.vault import PLACEHOLDER
-from zidane_lab.session.session import Session
 
 SEEDS = secrets(200, seed=7)
 VARIABLE, CELL, FILE, ERROR, ENVIRONMENT, PRINTED, PASTED, COMMAND = (SEEDS[start::8] for start in range(8))
@@ -77,6 +73,7 @@ def day(tmp_path, monkeypatch):
         (project / f"{name}.{kind}").write_text(f"# {name}\n{body}\n", encoding="utf-8")
     filler = "".join(f"line {n} of the log\n" for n in range(6_000))
     (project / "long.log").write_text(filler + "\n".join(text for _, text, _ in FILE) + "\n" + filler, encoding="utf-8")
+    (project / "secret-notes.md").write_text("\n\n".join(text for _, text, _ in FILE), encoding="utf-8")
     namespace = {f"v_{index}": text for index, (_, text, _) in enumerate(VARIABLE)}
     namespace |= {
         "nested": {"cells": [{"text": text} for _, text, _ in VARIABLE]},
@@ -127,39 +124,47 @@ def script(project: Path):
     return [*answers, use, call("shell", command="cat made.txt"), "Done."]
 
 
+async def allow(_question):
+    return Answer("once")
+
+
 async def spend(day, tmp_path, monkeypatch, capsys, *, guarded):
-    """Work for a day, and return everything that could be read by others afterwards, by place."""
+    """Work for a day in a conversation, and return everything that could be read by others afterwards, by place."""
     project, namespace = day
     monkeypatch.chdir(project)
-    session = Session.create(tmp_path / "sessions", cwd=project)
-    guard = secret_guard(session, tmp_path / "home")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "settings.json").write_text(json.dumps({"secrets": "on" if guarded else "off"}))
+    monkeypatch.setenv("ZIDANE_HOME", str(home))
+    chat = Chat(Place(project / "day.ipynb", project, "test"))
     shell = embedded_shell(namespace)
     drawn = Page()
     shell.display_pub.publish = lambda data, metadata=None, **_: drawn.show(data)
     monkeypatch.setattr(type(shell.display_pub), "publish", lambda _self, data, _metadata=None, **_: drawn.show(data))
-    executor = LiveExecutor(shell)
-    events, page, hooks = io.StringIO(), Page(), HookBus()
-    hooks.use(EventLines(Pipe(events)))
-    hooks.use(CellRenderer(page))
-    hooks.use(Envelopes())
-    prompt = "\n".join(text for _, text, _ in (*PASTED, *PRINTED))
-    system, tools = f"You work here. {PASTED[-1][1]}", list(default_tools())
-    if guarded:
-        guard.attach(session, executor)
-        hooks.use(guard)
-        prompt, system, tools = guard.prompt(prompt), guard.prompt(system), guard.tools(tools)
-    hooks.use(Persistence(session))
+    events, page, asked = io.StringIO(), Page(), []
     answers = script(project)
-    provider = Recorded(answers, chunk_size=7)
-    agent = Agent(provider, tools=tools, system=system, session=session, executor=executor, hooks=hooks, cwd=project)
-    await agent.run(prompt)
-    session.close()
+    provider = chat._providers._made["scripted"] = Recorded(answers, chunk_size=7)
+
+    async def ask(question):
+        asked.append(repr(question))
+        return await allow(question)
+
+    await chat.ask(
+        "\n".join(text for _, text, _ in (*PASTED, *PRINTED)) + "\n@nested @frame @secret-notes.md",
+        AskOptions(model="scripted/day"),
+        executor=LiveExecutor(shell),
+        ask=ask,
+        bundles=[EventLines(Pipe(events)), CellRenderer(page)],
+    )
+    folder = chat.folder
+    await chat.close()
     assert len(provider.requests) == len(answers)
     out, err = capsys.readouterr()
     places = {"requests": provider.sent, "events": events.getvalue(), "stdout": out, "stderr": err}
+    places["questions"] = "\n".join(asked)
     for name, sends in (("cards", page.sends), ("displays", drawn.sends)):
         places[name] = "\n".join("\n".join(map(str, bundle.values())) for _, _, bundle in sends)
-    for path in (tmp_path / "sessions").rglob("*"):
+    for path in folder.rglob("*"):
         if path.is_file():
             text = path.read_text(encoding="utf-8", errors="replace")
             where = path.parent.name if path.suffix != ".jsonl" else "session"
@@ -172,9 +177,20 @@ async def spend(day, tmp_path, monkeypatch, capsys, *, guarded):
 async def test_none_leaves(day, tmp_path, monkeypatch, capsys):
     places = await spend(day, tmp_path, monkeypatch, capsys, guarded=True)
     assert [leak for where, text in places.items() for leak in leaks(where, text)] == []
-    assert {"requests", "events", "stdout", "stderr", "cards", "displays", "session", "outputs"} <= places.keys()
+    assert {
+        "requests",
+        "events",
+        "stdout",
+        "stderr",
+        "cards",
+        "displays",
+        "session",
+        "outputs",
+        "questions",
+    } <= places.keys()
     assert all(
-        "[secret:" in places[where] for where in ("requests", "events", "stdout", "cards", "displays", "session")
+        "[secret:" in places[where]
+        for where in ("requests", "events", "stdout", "cards", "displays", "session", "questions")
     )
     made = (day[0] / "made.txt").read_text(encoding="utf-8")
     assert any(value in made for _, _, value in PASTED), "a tool gets the real value"
@@ -187,7 +203,7 @@ async def test_without_a_guard_they_all_do(day, tmp_path, monkeypatch, capsys):
     places = await spend(day, tmp_path, monkeypatch, capsys, guarded=False)
     out = {leak.partition(" in ")[0] for where, text in places.items() for leak in leaks(where, text)}
     assert len(out) == len(SEEDS)
-    for where in ("requests", "events", "stdout", "stderr", "cards", "displays", "session", "outputs"):
+    for where in ("requests", "events", "stdout", "stderr", "cards", "displays", "session", "outputs", "questions"):
         assert leaks(where, places[where]), where
 
 
