@@ -14,6 +14,7 @@ pytestmark = pytest.mark.kernel
 
 KEY = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 PLACEHOLDER = re.compile(r"\[secret:[\w-]+:[0-9a-f]{10}\]")
+EXAMPLE = "[secret:openai-key:3f9a2c71d0]"  # in the system prompt, which the session keeps
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_what_code_prints_shows_and_raises_has_no_credential(book):
     cell = book.say("Show me the token")
     text = everything(book, cell)
     assert KEY not in text
-    assert len(set(PLACEHOLDER.findall(text))) == 1
+    assert len(set(PLACEHOLDER.findall(text)) - {EXAMPLE}) == 1
     assert text.count("[secret:github-token:") > 2 * len(code)
 
 
