@@ -19,7 +19,7 @@ DOCS: Final = Path(__file__).resolve().parent
 if str(DOCS) not in sys.path:
     sys.path.insert(0, str(DOCS))
 
-from parts import approvals, context, files, model, tables  # noqa: E402 - found from here on
+from parts import approvals, context, files, model, secrets, tables  # noqa: E402 - found from here on
 
 PART: Final = re.compile(r"(<!-- exact: (?P<name>[^>]+?) -->\n).*?(?=<!-- /exact -->)", re.DOTALL)
 
@@ -58,6 +58,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "markers": model.markers,
     "repairs": model.repairs,
     "attachments": model.attachments,
+    "envelope": model.envelope,
     "refusals": model.refusals,
     "repeated": context.repeated,
     "same error": context.same_error,
@@ -74,6 +75,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "harmless programs": approvals.harmless_programs,
     "question": approvals.question,
     "covered": approvals.covered,
+    "kinds of secrets": secrets.kinds,
     "secret names": approvals.secret_names,
     "guarded files": approvals.guarded_files,
     "paths": files.paths,

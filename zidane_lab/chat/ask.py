@@ -11,30 +11,23 @@ from typing import Any
 
 from zidane_lab.agent.agent import Agent, Prompt
 from zidane_lab.agent.behavior import Behavior
-from zidane_lab.agent.guards.settings import GuardSettings, guards_for
-from zidane_lab.agent.hooks import HookBus
-from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.result import RunResult
-from zidane_lab.approvals.gate import Question
 from zidane_lab.chat.budgets import budgets_in_force
-from zidane_lab.chat.gates import gate_for
+from zidane_lab.chat.interacting import nobody_there
+from zidane_lab.chat.kept import Kept
 from zidane_lab.chat.models import choose_model
 from zidane_lab.chat.profiles import profile_named
+from zidane_lab.chat.run_setup import set_up
 from zidane_lab.chat.settings import load_settings
-from zidane_lab.chat.targets import Providers, behavior_of, persistence_of
+from zidane_lab.chat.targets import Providers, behavior_of
 from zidane_lab.chat.toolbox import Toolbox
 from zidane_lab.errors import ConfigurationError
-from zidane_lab.events import ToolGate
 from zidane_lab.providers.base import Provider
 from zidane_lab.providers.targets import ModelTarget
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 
 __all__ = ["ask"]
-
-
-async def _nobody(_question: Question) -> bool | None:
-    return None
 
 
 def ask(
@@ -92,29 +85,30 @@ def ask(
     session = session if session is not None else Session.memory()
     profile = profile_named("plan" if settings.mode == "plan" else settings.profile)
     chosen = profile.tools(Toolbox()) if tools is None else tuple(replace(tool, tier="read") for tool in tools)
-    hooks = HookBus()
-    for guard in guards_for(GuardSettings(), session, cwd=Path.cwd()):
-        hooks.use(guard)
-    gate = gate_for(
-        _nobody,
-        settings.mode,
-        chosen,
+    setup = set_up(
         session,
-        executor,
+        chosen,
+        settings,
+        Kept(),
+        profile=profile.name,
         folder=Path.cwd(),
         env=os.environ,
-        allow_bypass=settings.allow_bypass,
+        executor=executor,
+        front=nobody_there,
+        ask=None,
+        bundles=(),
+        tasks=None,
     )
-    hooks.on(ToolGate, gate)
-    hooks.use(Persistence(session, persistence_of(settings)))
     agent = Agent(
         target.provider,
         model=target.model,
-        tools=chosen,
-        system=profile.system,
+        tools=setup.tools,
+        system=profile.system(secrets=settings.secrets),
         session=session,
         executor=executor,
-        hooks=hooks,
+        hooks=setup.hooks,
+        interact=setup.asker.interact,
+        journal=setup.journal,
         fallbacks=providers.fallbacks(target, settings.fallbacks),
         summarizer=providers.target(settings.compact_model) if settings.compact_model else None,
         behavior=behavior or behavior_of(settings, budgets_in_force(settings, session)),

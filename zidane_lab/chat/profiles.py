@@ -28,10 +28,9 @@ class Profile:
     summary: str
     tools: Callable[[Toolbox], tuple[Tool, ...]]
 
-    @property
-    def system(self) -> str:
-        """Its system prompt."""
-        return system_prompt(self.name)
+    def system(self, *, secrets: bool = True) -> str:
+        """Return its system prompt; ``secrets`` says that credentials are kept from the model."""
+        return system_prompt(self.name, secrets=secrets)
 
 
 PROFILES: Final[Mapping[str, Profile]] = {

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from zidane_lab.agent.envelopes import ENVELOPE_SYSTEM
+from zidane_lab.agent.secret_guard import SECRETS_SYSTEM
+
 __all__ = ["PLAN", "SYSTEM", "system_prompt"]
 
 SYSTEM: Final = """\
@@ -43,6 +46,7 @@ of numbered steps, each with the code you would run, for the person to approve.
 """
 
 
-def system_prompt(profile: str) -> str:
-    """Return the system prompt of a profile."""
-    return SYSTEM + PLAN if profile == "plan" else SYSTEM
+def system_prompt(profile: str, *, secrets: bool = True) -> str:
+    """Return the system prompt of a profile; ``secrets`` says that credentials are kept from the model."""
+    data = f"\n{ENVELOPE_SYSTEM}\n" + (f"{SECRETS_SYSTEM}\n" if secrets else "")
+    return SYSTEM + data + (PLAN if profile == "plan" else "")

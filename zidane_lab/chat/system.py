@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from zidane_lab.agent.envelopes import ENVELOPE_SYSTEM
 from zidane_lab.agent.frozen_system import SYSTEM_SNAPSHOT, FrozenSystem, cleared_record, freeze
 from zidane_lab.agent.hooks import HookBus, Uninstall
-from zidane_lab.agent.secret_guard import SECRETS_SYSTEM
 from zidane_lab.agent.system_prompt import ENV, SystemPrompt, env_block
 from zidane_lab.chat.place import Place
 from zidane_lab.chat.profiles import Profile
@@ -34,8 +32,7 @@ def compose_system(profile: Profile, place: Place, cwd: Path, today: date, *, se
         language=f"Python {platform.python_version()}",
         notebook=place.notebook,
     )
-    data = ENVELOPE_SYSTEM + ("\n" + SECRETS_SYSTEM if secrets else "")
-    return SystemPrompt(f"{profile.system}\n{data}\n").with_dynamic(ENV, environment)
+    return SystemPrompt(profile.system(secrets=secrets)).with_dynamic(ENV, environment)
 
 
 def frozen_system(session: Session, profile: Profile, place: Place, cwd: Path, *, secrets: bool = True) -> FrozenSystem:
