@@ -53,6 +53,7 @@ def secret_guard(
     environ: Mapping[str, str] | None = None,
     names: Collection[str] = (),
     values: Collection[str] = (),
+    patterns: Collection[str] = (),
 ) -> SecretGuard:
     """Return the guard of a conversation.
 
@@ -66,9 +67,15 @@ def secret_guard(
         Variables that hold credentials although their names do not say so.
     values
         More credentials.
+    patterns
+        Regular expressions that find more.
     """
     vault = Vault(
-        session_key(home, session.id), environ=os.environ if environ is None else environ, names=names, values=values
+        session_key(home, session.id),
+        environ=os.environ if environ is None else environ,
+        names=names,
+        values=values,
+        patterns=patterns,
     )
     return SecretGuard(Screen(vault))
 

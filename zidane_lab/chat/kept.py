@@ -46,12 +46,17 @@ class Kept:
         if not settings.secrets:
             session.screen, self._guard = None, None
             return None
-        made_for = (session.id, settings.secret_names, settings.secret_values)
+        made_for = (session.id, settings.secret_names, settings.secret_values, settings.secret_patterns)
         if self._guard is None or self._made_for != made_for:
             from zidane_lab.agent.secret_guard import secret_guard
 
             self._guard = secret_guard(
-                session, home(env), environ=env, names=settings.secret_names, values=settings.secret_values
+                session,
+                home(env),
+                environ=env,
+                names=settings.secret_names,
+                values=settings.secret_values,
+                patterns=settings.secret_patterns,
             )
             self._made_for = made_for
         session.screen = self._guard.screen

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -81,8 +82,9 @@ class Settings:
         Whether the approval mode ``bypass`` may be chosen, which asks nothing; each session confirms it.
     secrets
         Whether credentials are replaced by placeholders in all that models, sessions, outputs and logs get.
-    secret_names, secret_values
-        Environment variables that hold credentials although their names do not say so, and more credentials.
+    secret_names, secret_values, secret_patterns
+        Environment variables that hold credentials although their names do not say so, more credentials, and regular
+        expressions that find more within a line (whole, or their group ``secret``).
     context
         Where files and commands are: ``process`` (this machine), ``docker:IMAGE``, ``ssh:HOST``, or a name of
         ``contexts``.
@@ -117,6 +119,7 @@ class Settings:
     secrets: bool = True
     secret_names: tuple[str, ...] = ()
     secret_values: tuple[str, ...] = ()
+    secret_patterns: tuple[str, ...] = ()
     context: str = "process"
     contexts: Mapping[str, Any] = field(default_factory=dict)
     isolation: Isolation = "off"
@@ -228,6 +231,25 @@ def _contexts(value: object) -> Mapping[str, Any]:
         raise ValueError(error.message) from error
 
 
+def _texts(value: object) -> tuple[str, ...]:
+    """Read a list of texts; one text is a list of one, commas and all."""
+    if value in _NONE:
+        return ()
+    return _names([value] if isinstance(value, str) else value)
+
+
+def _patterns(value: object) -> tuple[str, ...]:
+    """Read regular expressions; one that finds nothing at all everywhere is refused."""
+    patterns = _texts(value)
+    for pattern in patterns:
+        try:
+            if re.compile(pattern).search("") is not None:
+                raise ValueError(f"{pattern!r} fits an empty text")
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression ({error})") from None
+    return patterns
+
+
 KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "model": _text,
     "mode": _one_of(MODES),
@@ -252,7 +274,8 @@ KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "allow_bypass": _switch,
     "secrets": _switch,
     "secret_names": _names,
-    "secret_values": _names,
+    "secret_values": _texts,
+    "secret_patterns": _patterns,
     "context": _context,
     "contexts": _contexts,
     "isolation": _one_of(ISOLATION),

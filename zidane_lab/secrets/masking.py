@@ -18,6 +18,7 @@ _CUT: Final = re.compile(r"\[… [^\]\n]{0,600}…\]|…|\.\.\.")
 """Where something was left out; half a credential may stand on either side."""
 
 _LONGEST_PART: Final = 600
+_LINES: Final = re.compile(r"[^\n\r]+")
 
 
 def mask(text: str, vault: Vault) -> str:
@@ -27,7 +28,7 @@ def mask(text: str, vault: Vault) -> str:
     masked already: masking it again changes nothing.
     """
     vault.refresh()
-    if len(text) < SHORTEST:
+    if len(text) < SHORTEST and not vault.patterns:
         return text
     masked = _once(text, vault)
     # Two that stood side by side may each have hidden where the other ends: what has changed is looked at again.
@@ -54,8 +55,19 @@ def places(text: str, vault: Vault, *, learn: bool = True) -> list[tuple[int, in
     for start, end in found if learn else ():
         vault.learn(text[start:end])
     found += vault.known.find(text)
+    found += [place for pattern in vault.patterns for place in _own(text, pattern)]
     known = [*((*each, "") for each in found), *((*each, "part") for each in _parts(text, vault))]
     return list(_joined(text, known)) if known else []
+
+
+def _own(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Return where a pattern of the person's own finds something; it looks at one line at a time."""
+    group: str | int = "secret" if "secret" in pattern.groupindex else 0
+    for line in _LINES.finditer(text):
+        for match in pattern.finditer(line[0]):
+            start, end = match.span(group)
+            if 0 <= start < end:
+                yield line.start() + start, line.start() + end
 
 
 def _once(text: str, vault: Vault) -> str:

@@ -79,6 +79,8 @@ class StreamMask:
             line = _LINE.search(text, max(0, len(text) - _REACH))
             start = line.start() if line is not None else len(text)
             opens.append(begun_at(text, start))
+            if self._vault.patterns:  # who knows where one of the person's own would begin
+                opens.append(start)
             at = _token_at(text, min(opens))
             opens += [name.start() for each in _NAMES if (name := each.search(text, start, at)) is not None]
         at = _token_at(text, min(opens))

@@ -58,6 +58,8 @@ class Vault:
         Variables that hold credentials although their names do not say so.
     values
         More credentials.
+    patterns
+        Regular expressions of the person's own: each finds credentials within a line, whole or as its group ``secret``.
 
     Notes
     -----
@@ -71,7 +73,9 @@ class Vault:
         environ: Mapping[str, str] | None = None,
         names: Collection[str] = (),
         values: Collection[str] = (),
+        patterns: Collection[str] = (),
     ) -> None:
+        self.patterns = tuple(map(re.compile, patterns))
         self._key = key if key is not None else secrets.token_bytes(32)
         self._environ, self._names = environ, frozenset(names)
         self._seen: object = None
