@@ -18,6 +18,7 @@ import pytest
 
 from tests.benchmarks.measure import interleaved, middle, spread, table, timed
 from zidane_lab.session.session import Session
+from zidane_lab.tools.apply_patch import apply_patch_tool
 from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.edit_lines import edit_lines_tool
 from zidane_lab.tools.edits.anchors import anchor
@@ -83,10 +84,10 @@ def test_making_the_changes(source, tmp_path):
     target = tmp_path / "f.py"
     context = ToolContext(cwd=tmp_path, outputs=Session.memory())
 
-    def with_tool(tool, edits):
+    def with_tool(tool, **arguments):
         def work():
             target.write_text(text, encoding="utf-8")
-            took = timed(lambda: asyncio.run(tool.run(context, {"path": "f.py", "edits": edits})))
+            took = timed(lambda: asyncio.run(tool.run(context, arguments)))
             assert target.read_text(encoding="utf-8") == after
             return took
 
@@ -104,8 +105,9 @@ def test_making_the_changes(source, tmp_path):
     works = {
         "bare write": bare,
         "git apply": with_git,
-        "multi_edit": with_tool(multi_edit_tool(), replacements),
-        "edit_lines": with_tool(edit_lines_tool(), anchored),
+        "multi_edit": with_tool(multi_edit_tool(), path="f.py", edits=replacements),
+        "edit_lines": with_tool(edit_lines_tool(), path="f.py", edits=anchored),
+        "apply_patch": with_tool(apply_patch_tool(), patch=patch.decode()),
     }
     title = f"{CHANGES} changes of {len(text) // 1024} KB: found, checked, kept for undo, diffed, written and synced"
     show(title, interleaved(works, rounds=ROUNDS), "git apply")

@@ -100,3 +100,12 @@ def test_a_file_name_cannot_end_the_list():
 def test_long_runs_of_blanks_take_no_time():
     text = "S" + " " * 500_000 + "T"
     assert without_touched(text) == text
+
+
+def test_what_a_result_says_was_written_counts_for_tools_without_a_path():
+    call = ToolCallBlock("c1", "apply_patch", {"patch": "…"})
+    done = ToolResultBlock("c1", (TextBlock("Patched."),), metadata={"written": ["/w/a.py", "/w/b.py"]})
+    failed = ToolResultBlock("c1", (TextBlock("No."),), is_error=True, metadata={"written": ["/w/c.py"]})
+    asked = Turn("assistant", (call,))
+    assert touched_by((asked, Turn("user", (done,)))).changed == ("/w/a.py", "/w/b.py")
+    assert touched_by((asked, Turn("user", (failed,)))).changed == ()

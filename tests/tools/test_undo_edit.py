@@ -7,6 +7,7 @@ import pytest
 
 from tests.tools.edits.support import KINDS, Bench
 from zidane_lab.errors import ToolError
+from zidane_lab.tools.apply_patch import apply_patch_tool
 from zidane_lab.tools.edit import edit_tool
 from zidane_lab.tools.undo_edit import undo_edit_tool, undo_last
 from zidane_lab.tools.write_file import write_file_tool
@@ -59,3 +60,35 @@ def test_nothing_to_take_back_is_an_error(bench):
     bench.context = type(bench.context)(cwd=bench.context.cwd)
     with pytest.raises(ToolError, match="no conversation"):
         bench.run(undo_edit_tool)
+
+
+def test_a_change_that_is_gone_already_does_not_stand_in_the_way(bench):
+    """Somebody took it back, or the process ended before it was made."""
+    bench.put("a.txt", "one\n")
+    bench.run(edit_tool, path="a.txt", old_string="one", new_string="two")
+    bench.run(edit_tool, path="a.txt", old_string="two", new_string="three")
+    bench.put("a.txt", "two\n")
+    with pytest.raises(ToolError, match=r"not there any more, or never was made.*Call again"):
+        bench.run(undo_edit_tool)
+    assert bench.get("a.txt") == b"two\n"
+    bench.run(undo_edit_tool)
+    assert bench.get("a.txt") == b"one\n"
+
+
+def test_a_file_that_changed_since_stops_all_of_a_patch(bench):
+    bench.put("a.txt", "one\n")
+    bench.run(apply_patch_tool, patch="*** Update File: a.txt\n@@\n-one\n+two\n*** Add File: b.txt\n+x\n")
+    bench.put("b.txt", "theirs\n")
+    with pytest.raises(ToolError, match=r"b\.txt was changed since.*nothing was touched"):
+        bench.run(undo_edit_tool)
+    assert (bench.get("a.txt"), bench.get("b.txt")) == (b"two\n", b"theirs\n")
+
+
+def test_a_script_is_no_longer_one(bench):
+    bench.put("a.txt", "echo\n", mode=0o640)
+    bench.reads("a.txt")
+    output = bench.told(write_file_tool, path="a.txt", content="#!/bin/sh\necho\n")
+    assert output.parts[0].text.endswith("It is executable now.")
+    assert bench.mode("a.txt") == 0o750
+    bench.run(undo_edit_tool)
+    assert bench.mode("a.txt") == 0o640

@@ -16,6 +16,7 @@ from zidane_lab.agent.guards.settings import GuardSettings, guards_for
 from zidane_lab.agent.hooks import HookBundle, HookBus
 from zidane_lab.agent.nudges import ProgressNudges
 from zidane_lab.agent.persistence import Persistence
+from zidane_lab.agent.preview_reminder import PreviewReminder
 from zidane_lab.agent.secret_guard import SecretGuard
 from zidane_lab.agent.stale_notices import StaleNotices
 from zidane_lab.agent.task_notices import TaskNotices
@@ -129,6 +130,7 @@ def set_up(
     hooks.use(HunkOutcomes())
     hooks.use(BudgetAsking(approve, session))
     hooks.use(ProgressNudges())
+    hooks.use(PreviewReminder(session))
     hooks.use(TaskNotices(lambda: tasks))
     hooks.use(StaleNotices(session, Path.cwd()))
     keep(hooks, session, settings, kept, guard)

@@ -51,6 +51,7 @@ def read_tools() -> tuple[Tool, ...]:
 
 def write_tools() -> tuple[Tool, ...]:
     """Return the tools that change files."""
+    from zidane_lab.tools.apply_patch import apply_patch_tool
     from zidane_lab.tools.edit import edit_tool
     from zidane_lab.tools.edit_lines import edit_lines_tool
     from zidane_lab.tools.multi_edit import multi_edit_tool
@@ -63,6 +64,7 @@ def write_tools() -> tuple[Tool, ...]:
         edit_tool(),
         multi_edit_tool(),
         edit_lines_tool(),
+        apply_patch_tool(),
         resolve_tool(),
         undo_edit_tool(),
     )

@@ -60,7 +60,8 @@ def touched_by(
     turns
         In the order of the conversation.
     readers, writers
-        Names of the tools whose argument ``path`` was read or changed. Calls that failed do not count.
+        Names of the tools whose argument ``path`` was read or changed; of others, what their results say was written.
+        Calls that failed do not count.
     """
     read: dict[str, None] = {}
     changed: dict[str, None] = {}
@@ -81,12 +82,15 @@ def touched_by(
                 for name in gone:
                     variables.pop(name, None)
                 call = calls.get(block.call_id)
-                if call is None or block.is_error or not isinstance(path := call.input.get("path"), str):
+                if call is None or block.is_error:
                     continue
-                if call.name in writers:
+                path = call.input.get("path")
+                if isinstance(path, str) and call.name in writers:
                     _renew(changed, (path,))
-                elif call.name in readers:
+                elif isinstance(path, str) and call.name in readers:
                     _renew(read, (path,))
+                else:  # of several files, or of none that the arguments name
+                    _renew(changed, _names(block.metadata.get("written")))
     return Touched(tuple(name for name in read if name not in changed), tuple(changed), tuple(variables))
 
 

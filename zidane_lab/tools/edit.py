@@ -30,6 +30,7 @@ async def edit(
     new_string: Annotated[str, "What to put in its place; empty deletes it."],
     *,
     replace_all: Annotated[bool, "Replace every place, not just the only one."] = False,
+    fuzzy: Annotated[bool, "If nothing fits, take the only place that is at least 95 % alike."] = False,
     preview: Annotated[bool, "Only show what would change; resolve then applies or discards it."] = False,
 ) -> ToolOutput:
     """Replace a text in a file. For several changes of one file use multi_edit.
@@ -42,12 +43,20 @@ async def edit(
         The text is not there once, or the file cannot be edited; the message says how to go on.
     """
     return await carry_out(
-        context, lambda now: plan_edit(now, path, old_string, new_string, replace_all=replace_all), preview=preview
+        context,
+        lambda now: plan_edit(now, path, old_string, new_string, replace_all=replace_all, fuzzy=fuzzy),
+        preview=preview,
     )
 
 
 async def plan_edit(
-    context: ToolContext, path: str, old_string: str, new_string: str, *, replace_all: bool = False
+    context: ToolContext,
+    path: str,
+    old_string: str,
+    new_string: str,
+    *,
+    replace_all: bool = False,
+    fuzzy: bool = False,
 ) -> Plan:
     """Work out the change without making it.
 
@@ -59,7 +68,7 @@ async def plan_edit(
     stored = await load(files_of(context), path, must_exist=True)
     file, name = editable(stored), show_name(path)
     text = file.text
-    match = find_replacement(text, old_string, new_string, replace_all=replace_all, where=name)
+    match = find_replacement(text, old_string, new_string, replace_all=replace_all, fuzzy=fuzzy, where=name)
     changed = file.splice(match.spans)
     lines = sorted({text.count("\n", 0, start) + 1 for start, _, _ in match.spans})
     count = len(match.spans)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
@@ -20,11 +20,10 @@ from zidane_lab.tools.edits.anchors import (
     StaleAnchorsError,
     apply_line_edits,
     line_edit,
-    tagged,
 )
 from zidane_lab.tools.edits.changes import change_log_of
-from zidane_lab.tools.edits.diff import line_changes, split_lines
 from zidane_lab.tools.edits.files import absolute, editable, files_of, load
+from zidane_lab.tools.edits.fresh import changed_places, tagged_around
 from zidane_lab.tools.edits.merge import merge
 from zidane_lab.tools.edits.pending import carry_out
 from zidane_lab.tools.edits.plan import FileEdit, Plan
@@ -38,12 +37,6 @@ else:  # pydantic, which brings typing_extensions, reads only its TypedDict befo
     from typing_extensions import TypedDict
 
 __all__ = ["AnchoredEdit", "edit_lines", "edit_lines_tool", "plan_edit_lines"]
-
-_AROUND: Final = 2
-"""Lines shown around a change."""
-
-_SHOWN: Final = 40
-"""Most lines shown of a changed file."""
 
 
 class AnchoredEdit(TypedDict):
@@ -106,7 +99,8 @@ async def plan_edit_lines(context: ToolContext, path: str, edits: Sequence[Mappi
         names.setdefault(target, name)
         grouped.setdefault(target, []).append(line_edit(raw, number))
     changes = [await _file(context, names[target], grouped[target]) for target in grouped]
-    return Plan("edit_lines", tuple(edit for edit, _ in changes), "\n".join(text for _, text in changes))
+    told = "\n".join(text for _, text in changes)
+    return Plan("edit_lines", tuple(edit for edit, _ in changes), told, shows_tags=True)
 
 
 async def _file(context: ToolContext, path: str, edits: Sequence[LineEdit]) -> tuple[FileEdit, str]:
@@ -128,7 +122,9 @@ async def _file(context: ToolContext, path: str, edits: Sequence[LineEdit]) -> t
         )
     told = f"Edited {name} ({len(edits)} {'edit' if len(edits) == 1 else 'edits'}):"
     notes = [f"[{note}]" for note in result.notes]
-    return FileEdit(stored, data, text, changed.text, name), "\n".join([told, *_shown(result), *notes])
+    return FileEdit(stored, data, text, changed.text, name), "\n".join(
+        [told, *tagged_around(result.text, result.changed), *notes]
+    )
 
 
 def _spliced(file: TextFile, spans: Sequence[Span]) -> TextFile:
@@ -163,28 +159,5 @@ def _recovered(text: str, edits: Sequence[LineEdit], snapshots: Iterator[str]) -
         merged = merge(base, meant.text, text)
         if merged is None or merged == text:
             continue
-        changes = line_changes(split_lines(text), split_lines(merged))
-        places = tuple((j1 + 1, j2) for kind, _, _, j1, j2 in changes if kind != "equal")
         note = "the file had changed since it was shown; the edits were merged with that, so look whether all is well"
-        yield Anchored(merged, places, (*meant.notes, note))
-
-
-def _shown(result: Anchored) -> Iterator[str]:
-    """Yield the lines around each change with their anchors, and how much is left out."""
-    lines = result.text.removesuffix("\n").split("\n") if result.text else []
-    wanted = sorted(
-        {
-            number
-            for first, last in result.changed
-            for number in range(first - _AROUND, last + _AROUND + 1)
-            if 1 <= number <= len(lines)
-        }
-    )
-    before = 0
-    for number in wanted[:_SHOWN]:
-        if before and number > before + 1:
-            yield "…"
-        yield tagged(lines[number - 1], number) or tagged("\n", number).removesuffix("\n")
-        before = number
-    if len(wanted) > _SHOWN:
-        yield f"[{len(wanted) - _SHOWN} more changed lines are not shown]"
+        yield Anchored(merged, changed_places(text, merged), (*meant.notes, note))

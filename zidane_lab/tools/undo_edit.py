@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import functools
+from pathlib import PurePath
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
-from zidane_lab.tools.edits.changes import Undone, change_log_of, undo
-from zidane_lab.tools.edits.commit import EDIT, WRITTEN, to_the_end
+from zidane_lab.tools.edits.changes import ChangeLog, change_log_of
+from zidane_lab.tools.edits.commit import EDIT, WRITTEN, keep_up, to_the_end
 from zidane_lab.tools.edits.files import files_of
-from zidane_lab.tools.edits.plan import FileEdit, edit_metadata
-from zidane_lab.tools.edits.snapshots import remember
+from zidane_lab.tools.edits.plan import FileEdit, Plan, edit_metadata
 from zidane_lab.tools.edits.text import decode
+from zidane_lab.tools.edits.undo import Undone, undo, undoing
+from zidane_lab.tools.filetypes import HEAD_BYTES, identify
 from zidane_lab.tools.paths import show_name
 from zidane_lab.turns import TextBlock
 
-__all__ = ["undo_edit", "undo_edit_tool", "undo_last"]
+__all__ = ["plan_undo", "undo_edit", "undo_edit_tool", "undo_last"]
 
 
 @functools.cache
@@ -27,7 +29,7 @@ def undo_edit_tool() -> Tool:
 
 
 async def undo_edit(context: ToolContext) -> ToolOutput:
-    """Take back the last change made by write_file, edit, multi_edit or edit_lines; again, the one before it.
+    """Take back the last change made by the editing tools; again, the one before it.
 
     Raises
     ------
@@ -43,23 +45,41 @@ async def undo_last(context: ToolContext, *, change_id: str | None = None) -> To
     Raises
     ------
     ToolError
-        See :func:`~zidane_lab.tools.edits.changes.undo`.
+        See :func:`~zidane_lab.tools.edits.undo.undo`.
     """
+    done: Undone = await to_the_end(undo(_log(context), files_of(context), change_id=change_id))
+    edits = _edits(context, done)
+    lines = [f"Took back the last {done.change.tool}:"] if change_id is None else [f"Took back {done.change.tool}:"]
+    lines += (f"{each.name} {'is as before' if each.after is not None else 'is removed'}" for each in edits)
+    lines += keep_up(context, edits)
+    metadata = {WRITTEN: [each.path for each in edits], EDIT: edit_metadata(edits), "undone": done.change.id}
+    return ToolOutput((TextBlock("\n".join(lines)),), metadata=metadata)
+
+
+async def plan_undo(context: ToolContext) -> Plan:
+    """Work out what taking the last change back would do, for prompts.
+
+    Raises
+    ------
+    ToolError
+        See :func:`~zidane_lab.tools.edits.undo.undo`.
+    """
+    done = await undoing(_log(context), files_of(context))
+    return Plan("undo_edit", _edits(context, done), f"Takes back the last {done.change.tool}.")
+
+
+def _log(context: ToolContext) -> ChangeLog:
     log = change_log_of(context)
     if log is None:
         raise ToolError("There is no conversation, so no change was kept.", hint="Edit the file by hand.")
-    done: Undone = await to_the_end(undo(log, files_of(context), change_id=change_id))
-    edits = tuple(
+    return log
+
+
+def _edits(context: ToolContext, done: Undone) -> tuple[FileEdit, ...]:
+    return tuple(
         FileEdit(stored, data, _text(stored.data, stored.path), _text(data, stored.path), _name(context, stored.path))
         for stored, data in done.files
     )
-    for each in edits:
-        if each.new is not None:
-            remember(context, each.path, each.new)
-    lines = [f"Took back the last {done.change.tool}:"] if change_id is None else [f"Took back {done.change.tool}:"]
-    lines += (f"{each.name} {'is as before' if each.after is not None else 'is removed'}" for each in edits)
-    metadata = {WRITTEN: [each.path for each in edits], EDIT: edit_metadata(edits), "undone": done.change.id}
-    return ToolOutput((TextBlock("\n".join(lines)),), metadata=metadata)
 
 
 def _name(context: ToolContext, path: str) -> str:
@@ -69,4 +89,5 @@ def _name(context: ToolContext, path: str) -> str:
 
 
 def _text(data: bytes | None, path: str) -> str | None:
-    return None if data is None else decode(data, path).text
+    """Return a content as text, for the diff; ``None`` for what is none, such as an archive."""
+    return None if data is None or identify(data[:HEAD_BYTES], PurePath(path)) is not None else decode(data, path).text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import stat
 from pathlib import PurePath
 from typing import Annotated, Final
 
@@ -13,10 +14,12 @@ from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.edits.anchors import strip_tags
 from zidane_lab.tools.edits.diff import split_lines
 from zidane_lab.tools.edits.files import MAX_BYTES, Stored, editable, files_of, load, refuse_notebook
+from zidane_lab.tools.edits.inside import find_inside
 from zidane_lab.tools.edits.known import require_known
 from zidane_lab.tools.edits.pending import carry_out
 from zidane_lab.tools.edits.plan import FileEdit, Plan
 from zidane_lab.tools.edits.text import TextFile, to_lf
+from zidane_lab.tools.edits.write_inside import plan_inside
 from zidane_lab.tools.paths import describe_size, show_name
 
 __all__ = ["plan_write", "write_file", "write_file_tool"]
@@ -42,7 +45,11 @@ async def write_file(
     """Write a text file: a new one, or all of one that you have read. To change parts of a file use edit.
 
     Write what the task needs; no documentation or README unless asked for. An existing file keeps its encoding, line
-    endings and mode; a new one beginning with #! becomes executable.
+    endings and mode; one that begins with #! for the first time becomes executable.
+
+    A path can lead into a file. `a.zip:docs/x.md` (also tar, tgz …) writes an entry. `d.db:table` inserts a row, a JSON
+    object; `d.db:table:key` updates its columns, or deletes it if content is blank. `f.py:conflict:2` resolves the
+    second merge conflict, `f.py:conflict:*` all: content is ours, theirs, base, both, or the lines to put there.
 
     Raises
     ------
@@ -65,9 +72,9 @@ async def plan_write(context: ToolContext, path: str, content: str) -> Plan:
             f"The content has {describe_size(len(content))}; {describe_size(MAX_BYTES)} is the most.",
             hint="Have run_python make it, or write it in parts.",
         )
-    if "\0" in content:
-        raise ToolError("The content holds a zero byte, so it is no text.", hint="Write binary files with run_python.")
     files = files_of(context)
+    if (target := await find_inside(files, path)) is not None:
+        return await plan_inside(context, files, target, content)
     stored = await load(files, path, must_exist=False)
     name, notes = show_name(path), []
     if (bare := strip_tags(to_lf(content))) is not None:
@@ -102,12 +109,17 @@ def _replaced(context: ToolContext, stored: Stored, content: str, name: str) -> 
     refuse_notebook(stored.path)
     file = editable(stored)
     changed = file.with_text(to_lf(content.removeprefix("\ufeff") if file.mark else content))
-    edit = FileEdit(stored, changed.encode(), file.text, changed.text, name, whole=True)
+    mode = None
+    if changed.text.startswith("#!") and not file.text.startswith("#!") and stored.info is not None:
+        rights = stat.S_IMODE(stored.info.mode)
+        mode = rights | (rights & 0o444) >> 2  # whoever may read it may run it
+    edit = FileEdit(stored, changed.encode(), file.text, changed.text, name, mode, whole=True)
     if edit.after == stored.data:
         return edit, f"{name} has exactly this content already; nothing was written."
     require_known(context.outputs, stored, len(split_lines(file.text)))
     diff = edit.diff()
-    return edit, f"Replaced {name}: {_count(content)} now, {diff.added} added and {diff.removed} removed."
+    told = f"Replaced {name}: {_count(content)} now, {diff.added} added and {diff.removed} removed."
+    return edit, told + (" It is executable now." if mode is not None else "")
 
 
 def _count(content: str) -> str:

@@ -11,8 +11,9 @@ from zidane_lab.session.layout import sessions_folder
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.edit import edit_tool
-from zidane_lab.tools.edits.changes import CHANGE_SET, ChangeLog, ChangeSet, MemoryStore, change_log_of, undo
+from zidane_lab.tools.edits.changes import CHANGE_SET, ChangeLog, ChangeSet, MemoryStore, change_log_of
 from zidane_lab.tools.edits.files import Stored, files_of
+from zidane_lab.tools.edits.undo import undo
 from zidane_lab.tools.write_file import write_file_tool
 
 

@@ -9,7 +9,8 @@ from zidane_lab.errors import ToolError
 from zidane_lab.tools.edit import edit_tool
 from zidane_lab.tools.edit_lines import edit_lines_tool
 from zidane_lab.tools.edits.anchors import anchor
-from zidane_lab.tools.edits.pending import MOST_PENDING, pending_of, resolve_staged
+from zidane_lab.tools.edits.pending import MOST_PENDING, carry_out, pending_of, resolve_staged
+from zidane_lab.tools.edits.plan import Plan
 from zidane_lab.tools.multi_edit import multi_edit_tool
 from zidane_lab.tools.resolve import resolve_tool
 from zidane_lab.tools.write_file import write_file_tool
@@ -131,3 +132,20 @@ def test_a_call_that_fails_is_not_staged(staged):
     output = staged.run(multi_edit_tool, path="a.txt", edits=[{"old_string": "zz", "new_string": "y"}], preview=True)
     assert output.is_error
     assert pending_of(staged.context).waiting == ()
+
+
+def test_a_tool_of_ones_own_can_stage_what_is_no_file(bench):
+    done, count = [], [3]
+
+    async def plan(_context):
+        return Plan("rename_all", (), f"Renames {count[0]} things.", act=lambda: done.append(1) or "Renamed them.")
+
+    output = asyncio.run(carry_out(bench.context, plan, preview=True))
+    assert output.parts[0].text.startswith("Preview of rename_all:\nRenames 3 things.\nThis is a preview")
+    count[0] = 4
+    with pytest.raises(ToolError, match="no longer fits"):
+        bench.run(resolve_tool, action="apply", reason="")
+    assert not done
+    asyncio.run(carry_out(bench.context, plan, preview=True))
+    assert bench.say(resolve_tool, action="apply", reason="") == "Renamed them."
+    assert done == [1]

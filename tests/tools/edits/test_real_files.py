@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from zidane_lab.errors import ToolError
+from zidane_lab.tools.apply_patch import apply_patch_tool
 from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.edit_lines import edit_lines_tool
 from zidane_lab.tools.edits.anchors import anchor
@@ -156,6 +157,75 @@ def test_multi_edit_makes_of_gits_hunks_what_git_apply_makes(path, tmp_path):
     again = output.metadata["edit"]["diff"]
     if b"\r" not in data and not data.startswith(b"\xef\xbb\xbf"):
         assert git_apply(folder, "f.py", data, again.encode()) == new
+
+
+def git_diff(folder, old, new, *options):
+    """What `git diff` says of two contents of f.py."""
+    for side, data in (("a", old), ("b", new)):
+        (folder / side).mkdir(parents=True, exist_ok=True)
+        (folder / side / "f.py").write_bytes(data)
+    command = [GIT, "diff", "--no-index", "--no-prefix", *options, "a/f.py", "b/f.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
+
+
+def apply_ours(folder, data, patch):
+    """The file after our tool, or ``None`` where it refuses; then it is as it was."""
+    folder.mkdir(exist_ok=True)
+    (folder / "f.py").write_bytes(data)
+    try:
+        asyncio.run(apply_patch_tool().run(ToolContext(cwd=folder), {"patch": patch.decode()}))
+    except ToolError:
+        assert (folder / "f.py").read_bytes() == data
+        return None
+    return (folder / "f.py").read_bytes()
+
+
+@needs_git
+@pytest.mark.parametrize("path", SOURCES, ids=NAMES)
+def test_apply_patch_makes_of_gits_diff_what_git_apply_makes(path, tmp_path):
+    """Also without a last line end, with CR LF, tabs and letters of all kinds; mixed endings go by what is replaced."""
+    rng = random.Random(path.name + "6")
+    data = disguised(path, rng)
+    new = changed(data, hunks(split_lines(data.decode()), rng))
+    patch = git_diff(tmp_path, data, new, rng.choice(["-U1", "-U3", "-U8"]))
+    if not patch or generated_by(data[:1024], Path("f.py")):
+        return
+    made = apply_ours(tmp_path / "ours", data, patch)
+    assert made is not None
+    assert git_apply(tmp_path / "a", "f.py", data, patch) == new
+    if decode(data, "f").mixed:
+        assert made.replace(b"\r\n", b"\n") == new.replace(b"\r\n", b"\n")
+    else:
+        assert made == new
+
+
+@needs_git
+def test_a_patch_of_an_older_text_is_placed_as_git_places_it_or_refused(tmp_path):
+    """The file has changed elsewhere since: where both apply it, the bytes are the same."""
+    agreed = refused = 0
+    for number, path in enumerate(SOURCES * 2):
+        rng = random.Random(f"{path.name}{number}7")
+        data = path.read_bytes().replace(b"\r\n", b"\n")
+        if generated_by(data[:1024], Path("f.py")):
+            continue
+        lines = split_lines(data.decode("utf-8", "replace"))
+        data = "".join(lines).encode()
+        new, now = (changed(data, hunks(lines, rng)) for _ in range(2))
+        patch = git_diff(tmp_path, data, new)
+        if not patch:
+            continue
+        made = apply_ours(tmp_path / "ours", now, patch)
+        try:
+            git = git_apply(tmp_path / "a", "f.py", now, patch)
+        except subprocess.CalledProcessError:
+            git = None
+        if made is None:
+            refused += git is not None
+        elif git is not None:
+            assert made == git, path.name
+            agreed += 1
+    assert agreed > 25
+    assert refused <= agreed // 10  # places git chooses by nearness, where we ask for more lines
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=NAMES)

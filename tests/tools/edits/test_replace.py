@@ -152,3 +152,60 @@ def test_whatever_is_asked_the_answer_is_a_change_or_an_error(text, old, new):
     (start, end, _piece) = match.spans[0]
     assert 0 <= start <= end <= len(text)
     assert replaced(text, old, new)[0] != text
+
+
+def test_places_that_overlap_are_several():
+    with pytest.raises(MatchError, match="2 times: at lines 1, 2"):
+        find_replacement("}\n}\n}\n", "}\n}\n", "x\n")
+    assert len(find_replacement("aaaa", "aa", "b", replace_all=True).spans) == 2
+
+
+FUNCTION = """\
+def mean(values):
+    # the usual mean
+    total = sum(values)
+    count = len(values)
+    return total / count
+"""
+
+
+def test_nearly_the_same_is_taken_only_where_that_was_asked_for():
+    old = FUNCTION.replace("usual", "usuel")
+    with pytest.raises(MatchError, match=r"most alike: lines 2–6 \(9\d%\)"):
+        find_replacement(f"x\n{FUNCTION}y\n", old, "new\n")
+    match = find_replacement(f"x\n{FUNCTION}y\n", old, "new\n", fuzzy=True)
+    assert match.spans == ((2, 2 + len(FUNCTION), "new\n"),)
+    assert match.note.startswith(
+        "took lines 2–6, 99% alike; these lines were other than quoted:\n      # the usual mean"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        (FUNCTION + FUNCTION.replace("usual", "usuaal"), FUNCTION.replace("usual", "usuel")),  # two are alike enough
+        (FUNCTION, FUNCTION.replace("the usual mean", "something else")),  # less than 95 %
+        ("x" * 30_000 + "y\n", "x" * 30_000 + "z\n"),  # too long to compare
+        ("", "x"),
+    ],
+)
+def test_what_is_not_surely_meant_is_not_taken(text, old):
+    with pytest.raises(MatchError):
+        find_replacement(text, old, "new", fuzzy=True)
+
+
+@given(
+    st.lists(st.sampled_from(["alpha beta gamma delta", "if x == 1:", "    return value", "", "}"]), max_size=12),
+    st.integers(0, 11),
+    st.integers(1, 4),
+)
+def test_fuzzy_never_matters_where_something_fits(lines, start, size):
+    text = "\n".join(lines)
+    old = "\n".join(lines[start : start + size])
+    outcomes = []
+    for fuzzy in (False, True):
+        try:
+            outcomes.append(find_replacement(text, old, "new text", fuzzy=fuzzy))
+        except ToolError as error:
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]

@@ -1,14 +1,12 @@
 """What was changed, with what was there before, so that it can be taken back.
 
 One call makes one set of changes. A session keeps the sets as records and the contents beside it by their hashes, so
-undoing works after a restart too. A set is taken back only while every file is still as it was left: what somebody
-changed since is theirs.
+undoing (:mod:`~zidane_lab.tools.edits.undo`) works after a restart too.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import threading
 import weakref
@@ -17,12 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
-from zidane_lab.contexts.base import ExecutionContext
-from zidane_lab.errors import SessionError, ToolError
+from zidane_lab.errors import SessionError
 from zidane_lab.session.blobs import BlobStore
 from zidane_lab.tools.base import ToolContext
-from zidane_lab.tools.edits.files import Stored, load, refuse_notebook
-from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.edits.files import Stored
 
 __all__ = [
     "CHANGE_SET",
@@ -33,9 +29,7 @@ __all__ = [
     "FileChange",
     "MemoryStore",
     "SessionStore",
-    "Undone",
     "change_log_of",
-    "undo",
 ]
 
 CHANGE_SET: Final = "change-set"
@@ -285,92 +279,3 @@ def change_log_of(context: ToolContext) -> ChangeLog | None:
             log = ChangeLog(SessionStore(owner) if isinstance(owner, Recorder) else MemoryStore())
             _LOGS[owner] = log
         return log
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """A set that was taken back, with each file as it was before that and as it is now."""
-
-    change: ChangeSet
-    files: tuple[tuple[Stored, bytes | None], ...]
-
-
-async def undo(log: ChangeLog, files: ExecutionContext, *, change_id: str | None = None) -> Undone:
-    """Take a set of changes back: the last one standing, unless another is named.
-
-    Either every file of the set is as before it, or none is touched.
-
-    Raises
-    ------
-    ToolError
-        There is none; a file was changed since, is a notebook, or what it held is no longer kept; or it could not be
-        written.
-    """
-    standing = log.standing()
-    change = next((each for each in reversed(standing) if change_id in (None, each.id)), None)
-    if change is None:
-        raise ToolError("There is no change to take back.", hint="Only changes made by the editing tools are kept.")
-    now: list[Stored] = []
-    for each in change.files:
-        refuse_notebook(each.path)
-        stored = await load(files, each.path, must_exist=False)
-        if stored.sha256 != each.after:
-            what = "is gone" if stored.data is None else "was changed since"
-            raise ToolError(
-                f"{show_name(each.path)} {what}; the change of {change.tool} stays, nothing was touched.",
-                hint="Look at the file and edit it by hand, so that what was done since is kept.",
-            )
-        now.append(stored)
-    wanted = [None if each.before is None else log.content(each.before) for each in change.files]
-    for each, data in zip(change.files, wanted, strict=True):
-        if each.before is not None and data is None:
-            raise ToolError(
-                f"What {show_name(each.path)} held before is no longer kept; nothing was touched.",
-                hint="Look for it in version control.",
-            )
-    pairs = tuple(zip(now, wanted, strict=True))
-    modes = [each.mode if stored.data is None else None for each, stored in zip(change.files, now, strict=True)]
-    await put_back(files, pairs, modes)
-    log.drop(change.id)
-    return Undone(change, pairs)
-
-
-async def put_back(
-    files: ExecutionContext, pairs: Sequence[tuple[Stored, bytes | None]], modes: Sequence[int | None] | None = None
-) -> None:
-    """Give several files their contents (``None`` removes), all or none.
-
-    Raises
-    ------
-    ToolError
-        One could not be written; those already written are as they were again, or the message names them.
-    """
-    done: list[Stored] = []
-    try:
-        for index, (stored, data) in enumerate(pairs):
-            done.append(stored)
-            await _put(files, stored.path, data, modes[index] if modes else None)
-    except OSError as error:
-        failed = done.pop()
-        left = []
-        for each in reversed(done):
-            try:
-                await _put(files, each.path, each.data, each.info.mode if each.info else None)
-            except OSError:
-                left.append(show_name(each.path))
-        message = f"{show_name(failed.path)} cannot be written: {error.strerror or error}."
-        if left:
-            raise ToolError(f"{message} Changed already, and not put back: {', '.join(left)}.") from error
-        raise ToolError(f"{message} Nothing was changed.", hint="Check the rights to it and the room there.") from error
-
-
-async def _put(files: ExecutionContext, path: str, data: bytes | None, mode: int | None) -> None:
-    if data is None:
-        await files.remove(_file_of(path) if files.info.is_local else path)
-    else:
-        await files.write(path, data, mode=mode)
-
-
-def _file_of(path: str) -> str:
-    """Return what a path leads to: a file that was made through a link goes, not the link, which was there before."""
-    return os.path.realpath(path)

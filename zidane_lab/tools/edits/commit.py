@@ -7,21 +7,23 @@ in the middle lets the write end, so that what is on disk and what is recorded a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import SessionError, ToolError
 from zidane_lab.tools.base import ToolContext, ToolOutput
-from zidane_lab.tools.edits.changes import ChangeLog, ChangeSet, change_log_of, put_back
+from zidane_lab.tools.edits.changes import ChangeLog, ChangeSet, change_log_of
 from zidane_lab.tools.edits.files import files_of
+from zidane_lab.tools.edits.fresh import changed_places, tagged_around
 from zidane_lab.tools.edits.outcomes import annotate
 from zidane_lab.tools.edits.plan import FileEdit, Plan, edit_metadata
-from zidane_lab.tools.edits.snapshots import remember
+from zidane_lab.tools.edits.snapshots import remember, snapshots_of
+from zidane_lab.tools.edits.writing import put_back, writing
 from zidane_lab.tools.paths import show_name
 from zidane_lab.turns import TextBlock
 
-__all__ = ["CHANGE", "EDIT", "WRITTEN", "commit", "to_the_end"]
+__all__ = ["CHANGE", "EDIT", "WRITTEN", "commit", "keep_up", "to_the_end"]
 
 WRITTEN: Final = "written"
 """Key of the metadata of a result that changed files: their absolute paths."""
@@ -46,33 +48,49 @@ async def commit(context: ToolContext, plan: Plan) -> ToolOutput:
     ToolError
         A file is not as it was when the plan was made, or cannot be written; nothing was changed.
     """
-    if plan.is_error or not plan.files:
+    if plan.is_error or not (plan.files or plan.act):
         metadata = {EDIT: edit_metadata((), plan.outcomes)} if plan.outcomes else {}
         return ToolOutput((TextBlock(annotate(plan.text, plan.outcomes)),), plan.is_error, metadata)
     return await to_the_end(_carry_out(context, files_of(context), plan))
 
 
 async def _carry_out(context: ToolContext, files: ExecutionContext, plan: Plan) -> ToolOutput:
-    for each in plan.files:
-        await _still(files, each)
-    metadata: dict[str, Any] = {WRITTEN: [each.path for each in plan.files]}
+    metadata: dict[str, Any] = {WRITTEN: list(dict.fromkeys(each.path for each in plan.files))}
     metadata[EDIT] = edit_metadata(plan.files, plan.outcomes)
-    log, text = change_log_of(context), plan.text
-    change, trouble = _keep(log, plan, context.ids.call_id or "")
+    text = plan.text
+    async with writing(files, metadata[WRITTEN]):
+        if plan.act is not None:
+            text = await asyncio.to_thread(plan.act)
+            return ToolOutput((TextBlock(annotate(text, plan.outcomes)),), metadata=metadata)
+        for each in plan.files:
+            await _still(files, each)
+        log = change_log_of(context)
+        change, trouble = _keep(log, plan, context.ids.call_id or "")
+        pairs = [(each.before, each.after) for each in plan.files]
+        try:
+            await put_back(files, pairs, [each.mode for each in plan.files])
+        except ToolError:  # after a stop nobody knows how far it came: then the set stays, and undo looks at the files
+            if log is not None and change is not None:
+                log.drop(change.id)
+            raise
     if trouble:
         text += f"\n[{trouble}]"
-    try:
-        await put_back(files, [(each.before, each.after) for each in plan.files], [each.mode for each in plan.files])
-    except BaseException:
-        if log is not None and change is not None:
-            log.drop(change.id)
-        raise
     if change is not None:
         metadata[CHANGE] = change.id
-    for each in plan.files:
-        if each.new is not None:
-            remember(context, each.path, each.new)
+    text = "\n".join([text, *keep_up(context, plan.files, shows_tags=plan.shows_tags)])
     return ToolOutput((TextBlock(annotate(text, plan.outcomes)),), metadata=metadata)
+
+
+def keep_up(context: ToolContext, files: Sequence[FileEdit], *, shows_tags: bool = False) -> Iterator[str]:
+    """Remember what changed files say now, and yield the new anchors where the model has seen old ones."""
+    snapshots = snapshots_of(context)
+    for each in files:
+        if each.new is None or each.inside:
+            continue
+        if snapshots.is_tagged(each.path) and not shows_tags:
+            yield f"Lines of {each.name} now:"
+            yield from tagged_around(each.new, changed_places(each.old or "", each.new))
+        remember(context, each.path, each.new, shown=shows_tags)
 
 
 def _keep(log: ChangeLog | None, plan: Plan, call_id: str) -> tuple[ChangeSet | None, str]:
@@ -86,17 +104,15 @@ def _keep(log: ChangeLog | None, plan: Plan, call_id: str) -> tuple[ChangeSet | 
 
 
 async def _still(files: ExecutionContext, edit: FileEdit) -> None:
-    """Refuse to write over what somebody else just wrote."""
-    known = edit.before.info
+    """Refuse to write over what somebody else just wrote; times are too coarse to tell, so the content is compared."""
+    known = edit.before.data
     try:
         now = await files.stat(edit.path)
+        same = known is not None and now.size == len(known) and await files.read(edit.path) == known
     except (FileNotFoundError, NotADirectoryError):
-        now = None
+        same = known is None
     except OSError as error:
         raise ToolError(f"{show_name(edit.path)} cannot be reached: {error.strerror or error}.") from error
-    same = (
-        now is None if known is None else now is not None and (now.size, now.mtime_ns) == (known.size, known.mtime_ns)
-    )
     if not same:
         raise ToolError(
             f"{show_name(edit.path)} was changed by somebody else just now; nothing was written.",

@@ -22,10 +22,23 @@ from zidane_lab.tools.edits.text import TextFile, decode
 from zidane_lab.tools.filetypes import HEAD_BYTES, how_to_load, identify
 from zidane_lab.tools.paths import describe_size, show_name
 
-__all__ = ["MAX_BYTES", "Stored", "absolute", "editable", "files_of", "load", "refuse_notebook"]
+__all__ = [
+    "MAX_ARCHIVE",
+    "MAX_BYTES",
+    "Stored",
+    "absolute",
+    "editable",
+    "files_of",
+    "load",
+    "refuse_notebook",
+    "refuse_read_only",
+]
 
 MAX_BYTES: Final = 10 * 1_048_576
 """Largest file that is edited, and largest content that is written."""
+
+MAX_ARCHIVE: Final = 64 * 1_048_576
+"""Largest archive that is written into."""
 
 _NEAR: Final = 5
 
@@ -63,15 +76,15 @@ def absolute(files: ExecutionContext, path: str) -> str:
     return os.path.normpath(resolved) if files.info.is_local else posixpath.normpath(resolved)
 
 
-async def load(files: ExecutionContext, path: str, *, must_exist: bool) -> Stored:
-    """Read a file whole.
+async def load(files: ExecutionContext, path: str, *, must_exist: bool, most: int | None = None) -> Stored:
+    """Read a file whole, up to ``most`` bytes (:data:`MAX_BYTES` if left out).
 
     Raises
     ------
     ToolError
         It is missing and must not be, is no ordinary file, too large, or cannot be read.
     """
-    target = absolute(files, path)
+    target, most = absolute(files, path), MAX_BYTES if most is None else most
     try:
         info = await files.stat(target)
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -84,11 +97,10 @@ async def load(files: ExecutionContext, path: str, *, must_exist: bool) -> Store
         raise ToolError(f"{target} is a folder.", hint="Name a file in it; list_files shows them.")
     if info.kind != "file":
         raise ToolError(f"{target} is not an ordinary file.", hint="Edit ordinary files only.")
-    if info.size > MAX_BYTES:
+    if info.size > most:
         refuse_notebook(target)
-        size, most = describe_size(info.size), describe_size(MAX_BYTES)
         raise ToolError(
-            f"{target} is {size}; files of more than {most} are not edited here.",
+            f"{target} is {describe_size(info.size)}; files of more than {describe_size(most)} are not edited here.",
             hint="Change it with a few lines of run_python that go through it piece by piece.",
         )
     try:
@@ -116,15 +128,30 @@ def refuse_notebook(path: str) -> None:
         )
 
 
+def refuse_read_only(stored: Stored) -> None:
+    """Refuse a file that nobody may write: to the administrator, who may all the same, it says that nobody should.
+
+    Raises
+    ------
+    ToolError
+        It is one.
+    """
+    if stored.info is not None and not stored.info.mode & 0o222:
+        raise ToolError(
+            f"{show_name(stored.path)} is read-only.", hint="Leave it, or ask the user to make it writable."
+        )
+
+
 def editable(stored: Stored) -> TextFile:
     """Return the text of an existing file that may be edited.
 
     Raises
     ------
     ToolError
-        It is a notebook, binary, made by a program, or not in the encoding it announces.
+        It is a notebook, read-only, binary, made by a program, or not in the encoding it announces.
     """
     refuse_notebook(stored.path)
+    refuse_read_only(stored)
     data, path = stored.data or b"", _pure(stored.path)
     kind = identify(data[:HEAD_BYTES], path)
     if kind is not None and not _has_text_mark(data):

@@ -19,7 +19,7 @@ from zidane_lab.tools.paths import show_name
 from zidane_lab.turns import Turn
 from zidane_lab.wire.state import WireState
 
-__all__ = ["Conversation", "require_known"]
+__all__ = ["Conversation", "require_known", "require_seen"]
 
 
 @runtime_checkable
@@ -56,21 +56,15 @@ def require_known(conversation: object, stored: Stored, lines: int) -> None:
     """
     if not isinstance(conversation, Conversation) or stored.info is None or not stored.data:
         return
-    turns, name = conversation.turns, show_name(stored.path)
-    reads = [each for each in read_state(turns, conversation.wire_state).values() if each.path == stored.path]
-    made = _made(turns, stored.path)
-    version: _Version | None = _Version(stored.sha256 or "", stored.info.mtime_ns / 1e9, stored.info.size, lines)
-    passed: set[str] = set()
+    name = show_name(stored.path)
+    reads = _reads(conversation, stored.path)
     missing: int | None = None
-    while version is not None and version.sha256 not in passed:
-        passed.add(version.sha256)
+    for version, edit in _versions(conversation, stored, lines):
         fitting = [each for each in reads if _fits(each, version)]
         if fitting and (missing := _first_unread(fitting, version.lines)) is None:
             return
-        edit = made.get(version.sha256)
         if edit is not None and edit.get("whole"):
             return
-        version = None if edit is None else _version(edit.get("before"))
     if missing is not None:
         raise ToolError(
             f"You have read only a part of {name}: line {missing:,} of {lines:,} and others would be lost unseen; "
@@ -85,6 +79,44 @@ def require_known(conversation: object, stored: Stored, lines: int) -> None:
         f"{name} exists and you have not read it; nothing was written.",
         hint="Read it with read_file first, or change parts of it with edit.",
     )
+
+
+def require_seen(conversation: object, stored: Stored) -> None:
+    """Check that the model has looked into a file as it is now, or changed it from what it had looked into.
+
+    Raises
+    ------
+    ToolError
+        It has not: what it names by number or place may be something else by now.
+    """
+    if not isinstance(conversation, Conversation) or stored.info is None or not stored.data:
+        return
+    reads = _reads(conversation, stored.path)
+    for version, edit in _versions(conversation, stored, 0):
+        if any(_fits(each, version) for each in reads) or (edit is not None and edit.get("whole")):
+            return
+    what = "was changed since you looked at it" if reads else "was not looked into yet"
+    raise ToolError(f"{show_name(stored.path)} {what}; nothing was written.", hint="Read what is there now first.")
+
+
+def _reads(conversation: Conversation, path: str) -> list[ReadEntry]:
+    return [each for each in read_state(conversation.turns, conversation.wire_state).values() if each.path == path]
+
+
+def _versions(
+    conversation: Conversation, stored: Stored, lines: int
+) -> Iterator[tuple[_Version, Mapping[str, Any] | None]]:
+    """Yield the version of a file that is there and those it was made from, each with the edit that made it."""
+    if stored.info is None:
+        return
+    made = _made(conversation.turns, stored.path)
+    version: _Version | None = _Version(stored.sha256 or "", stored.info.mtime_ns / 1e9, stored.info.size, lines)
+    passed: set[str] = set()
+    while version is not None and version.sha256 not in passed:
+        passed.add(version.sha256)
+        edit = made.get(version.sha256)
+        yield version, edit
+        version = None if edit is None else _version(edit.get("before"))
 
 
 @dataclass(frozen=True, slots=True)

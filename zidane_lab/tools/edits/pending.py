@@ -57,7 +57,8 @@ class Staged:
     @property
     def label(self) -> str:
         """What it would change, for people and models."""
-        return f"{self.plan.tool} of {', '.join(each.name for each in self.plan.files)}"
+        files = ", ".join(each.name for each in self.plan.files)
+        return f"{self.plan.tool} of {files}" if files else self.plan.tool
 
 
 class Pending:
@@ -133,17 +134,20 @@ def pending_of(context: ToolContext) -> Pending:
 async def carry_out(context: ToolContext, plan: Planner, *, preview: bool) -> ToolOutput:
     """Make a plan and write it, or stage it and show what it would do.
 
+    Any tool may do so: its plan names the files to write, or has an ``act`` and says in ``text`` what that would do.
+
     Raises
     ------
     ToolError
         No plan can be made, or it cannot be written.
     """
     made = await plan(context)
-    if not preview or made.is_error or not made.files:
+    if not preview or made.is_error or not (made.files or made.act):
         return await commit(context, made)
     staged = Staged(f"preview_{secrets.token_hex(6)}", made, plan)
     pending_of(context).add(staged)
-    text = f"Preview of {staged.label}:\n{made.diff()}{_REMINDER}"
+    shown = made.diff() if made.files else f"{made.text}\n"
+    text = f"Preview of {staged.label}:\n{shown}{_REMINDER}"
     metadata: dict[str, Any] = {EDIT: edit_metadata(made.files, made.outcomes), PENDING: staged.id}
     return ToolOutput((TextBlock(annotate(text, made.outcomes)),), metadata=metadata)
 
@@ -184,5 +188,12 @@ async def resolve_staged(
 
 
 def _essence(plan: Plan) -> tuple[Any, ...]:
-    """Return what must be the same when a preview is applied: the files before and after, and what becomes of edits."""
-    return tuple((each.path, each.before.sha256, each.sha256) for each in plan.files), plan.outcomes
+    """Return what must be the same when a preview is applied: the files before and after, and what becomes of edits.
+
+    A text stands for the bytes that are made of it: an archive made again has another time in it.
+    """
+    files = tuple(
+        (each.path, each.name, each.before.sha256, each.old, each.sha256 if each.new is None else each.new)
+        for each in plan.files
+    )
+    return files, plan.outcomes, "" if files else plan.text

@@ -6,7 +6,7 @@ Plans are what approvals show, what previews stage and what :mod:`~zidane_lab.to
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +32,11 @@ class FileEdit:
     name
         How the model called it.
     mode
-        Mode bits for a new file.
+        Mode bits to give it; those it has, or the usual ones, if left out.
     whole
         The model gave all of the new content, so it knows it.
+    inside
+        ``old`` and ``new`` are those of something in the file: an entry of an archive, a row of a database.
     """
 
     before: Stored
@@ -44,6 +46,7 @@ class FileEdit:
     name: str
     mode: int | None = None
     whole: bool = False
+    inside: bool = False
 
     @property
     def path(self) -> str:
@@ -76,6 +79,12 @@ class Plan:
         What becomes of each of several edits.
     is_error
         Nothing can be made of the call.
+    act
+        Carries the plan out where it is not files that are written but something in one (a row of a database); it
+        blocks, returns what the model is told, and raises :class:`~zidane_lab.errors.ToolError`. ``files`` only show
+        then what it does.
+    shows_tags
+        ``text`` has the anchors of the changed lines.
     """
 
     tool: str
@@ -83,6 +92,8 @@ class Plan:
     text: str
     outcomes: tuple[EditOutcome, ...] = ()
     is_error: bool = False
+    act: Callable[[], str] | None = None
+    shows_tags: bool = False
 
     def diff(self) -> str:
         """Return what would change, in all files."""
@@ -102,7 +113,7 @@ def edit_metadata(files: Sequence[FileEdit], outcomes: Sequence[EditOutcome] = (
             "added": diff.added,
             "removed": diff.removed,
             "first_line": diff.first_line,
-            "created": file.old is None,
+            "created": file.before.info is None,
             "sha256": file.sha256,
             "whole": file.whole,
             "before": _before(file),
@@ -122,7 +133,7 @@ def edit_metadata(files: Sequence[FileEdit], outcomes: Sequence[EditOutcome] = (
 
 def _before(file: FileEdit) -> dict[str, Any] | None:
     info = file.before.info
-    if info is None or file.old is None:
+    if info is None:
         return None
-    lines = len(split_lines(file.old))
+    lines = len(split_lines(file.old or ""))
     return {"sha256": file.before.sha256, "mtime": info.mtime_ns / 1e9, "size": info.size, "lines": lines}

@@ -6,8 +6,8 @@ that the next try is right.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import difflib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,24 +15,21 @@ from zidane_lab.errors import ToolError
 from zidane_lab.tools.edits.anchors import strip_tags
 from zidane_lab.tools.edits.near import nearest, show_lines
 from zidane_lab.tools.edits.text import Span, to_lf
+from zidane_lab.tools.edits.tolerant import STAGES, reindenter, windows
 
-__all__ = ["Match", "MatchError", "find_replacement"]
+__all__ = ["ALIKE", "Match", "MatchError", "find_replacement"]
+
+ALIKE: Final = 0.95
+"""How alike (of 1) the only such place must be to be taken for the text, where that was asked for."""
+
+_COMPARED: Final = 20_000
+"""Characters of a text that is looked for so; comparing takes their square."""
 
 _LISTED: Final = 10
 """Places named in an error."""
 
-_LOOKALIKES: Final = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u200a\u202f\u3000", " "),
-        "\u2026": "...",
-    }
-)
-"""Typographic characters and what is typed for them; models mix them up."""
-
-_INDENT: Final = re.compile(r"[ \t]*")
+_TOLD: Final = 6
+"""Lines told that were not as they were quoted."""
 
 
 class MatchError(ToolError):
@@ -49,7 +46,9 @@ class Match:
     note: str = ""
 
 
-def find_replacement(text: str, old: str, new: str, *, replace_all: bool = False, where: str = "the file") -> Match:
+def find_replacement(
+    text: str, old: str, new: str, *, replace_all: bool = False, fuzzy: bool = False, where: str = "the file"
+) -> Match:
     """Return the replacements that put ``new`` in the place of ``old``.
 
     Parameters
@@ -58,6 +57,8 @@ def find_replacement(text: str, old: str, new: str, *, replace_all: bool = False
         With LF line endings.
     replace_all
         Replace every exact match; otherwise there must be one.
+    fuzzy
+        If nothing fits, take the only place that is at least :data:`ALIKE`.
     where
         What to call the text in errors.
 
@@ -88,6 +89,8 @@ def find_replacement(text: str, old: str, new: str, *, replace_all: bool = False
         if (match := _exact(text, bare, bare_new, replace_all=replace_all, where=where)) is not None:
             return Match(match.spans, "the line tags copied into `old_string` were ignored")
     match = _tolerant(text, old, new, where)
+    if match is None and fuzzy:
+        match = _alike(text, old, new)
     if match is None:
         raise _not_found(text, old, where)
     return match
@@ -97,8 +100,11 @@ def _exact(text: str, old: str, new: str, *, replace_all: bool, where: str) -> M
     starts = list(_occurrences(text, old))
     if not starts:
         return None
-    if len(starts) > 1 and not replace_all:
-        raise _ambiguous([text.count("\n", 0, start) + 1 for start in starts], where, "")
+    if not replace_all:
+        more = text.find(old, starts[0] + 1)  # it may overlap the first
+        if more >= 0:
+            starts = sorted({*starts, more})
+            raise _ambiguous([text.count("\n", 0, start) + 1 for start in starts], where, "")
     return Match(tuple((start, start + len(old), new) for start in starts))
 
 
@@ -119,14 +125,14 @@ def _tolerant(text: str, old: str, new: str, where: str) -> Match | None:
     lines = text.split("\n")
     if not any(line.strip() for line in wanted) or len(wanted) > len(lines):
         return None
-    for key, indented, what in _STAGES:
-        found = _windows([key(line) for line in lines], [key(line) for line in wanted])
+    for key, indented, what in STAGES:
+        found = windows([key(line) for line in lines], [key(line) for line in wanted])
         if not found:
             continue
         if len(found) > 1:
             raise _ambiguous([start + 1 for start in found], where, what)
         first, stop = found[0], found[0] + len(wanted)
-        reindent = _reindent(wanted, lines[first:stop]) if indented else None
+        reindent = reindenter(wanted, lines[first:stop]) if indented else None
         if indented and reindent is None:
             continue
         start = sum(len(line) + 1 for line in lines[:first])
@@ -140,49 +146,26 @@ def _tolerant(text: str, old: str, new: str, where: str) -> Match | None:
     return None
 
 
-_STAGES: Final[tuple[tuple[Callable[[str], str], bool, str], ...]] = (
-    (str.rstrip, False, "apart from spaces at the ends of lines"),
-    (str.strip, True, "apart from indentation; the new text was indented like the file"),
-    (lambda line: line.translate(_LOOKALIKES).strip(), True, "apart from typographic characters and indentation"),
-)
-
-
-def _windows(keys: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    size = len(wanted)
-    first = next(index for index, key in enumerate(wanted) if key)
-    return [
-        start
-        for start in range(len(keys) - size + 1)
-        if keys[start + first] == wanted[first] and list(keys[start : start + size]) == list(wanted)
-    ]
-
-
-def _reindent(wanted: Sequence[str], found: Sequence[str]) -> Callable[[str], str] | None:
-    """Return what turns the model's indentation into the file's; ``None`` where no one rule does."""
-    pairs = [(_indent(a), _indent(b)) for a, b in zip(wanted, found, strict=True) if a.strip()]
-    added = {mine[: len(mine) - len(theirs)] if mine.endswith(theirs) else None for theirs, mine in pairs}
-    if len(added) == 1 and (more := next(iter(added))) is not None:
-        return lambda line: f"{more}{line}" if line.strip() else line
-    removed = {theirs[: len(theirs) - len(mine)] if theirs.endswith(mine) else None for theirs, mine in pairs}
-    if len(removed) == 1 and (less := next(iter(removed))) is not None:
-        return lambda line: line.removeprefix(less)
-    rule: dict[str, str] = {}
-    for theirs, mine in pairs:
-        if rule.setdefault(theirs, mine) != mine:
-            return None
-    return lambda line: _translated(line, rule)
-
-
-def _translated(line: str, rule: Mapping[str, str]) -> str:
-    """Give a line the file's indentation for its own, or for the longest known beginning of it."""
-    indent = _indent(line)
-    known = max((each for each in rule if indent.startswith(each)), key=len, default="")
-    return rule.get(known, known) + line[len(known) :]
-
-
-def _indent(line: str) -> str:
-    found = _INDENT.match(line)
-    return found[0] if found else ""
+def _alike(text: str, old: str, new: str) -> Match | None:
+    """Match the only lines that are nearly those, and tell what was different about them."""
+    lines, wanted = text.split("\n"), old.removesuffix("\n").split("\n")
+    near = nearest(lines, wanted, most=2)
+    if not near or len(old) > _COMPARED or (len(near) > 1 and near[1].ratio >= ALIKE):
+        return None
+    found = lines[near[0].first - 1 : near[0].last]
+    ratio = difflib.SequenceMatcher(None, "\n".join(found), "\n".join(wanted), autojunk=False).ratio()
+    if ratio < ALIKE:
+        return None
+    start = sum(len(line) + 1 for line in lines[: near[0].first - 1])
+    end = start + len("\n".join(found))
+    if old.endswith("\n"):
+        end = min(end + 1, len(text))
+    if text[start:end] == new:
+        raise ToolError("The file already has the new text; nothing would change.", hint="Go on.")
+    other = [mine for mine, theirs in zip(found, wanted, strict=True) if mine != theirs]
+    told = "\n".join(f"  {line}" for line in other[:_TOLD]) + ("\n  …" if len(other) > _TOLD else "")
+    note = f"took {_range(near[0].first, near[0].last)}, {ratio:.0%} alike; these lines were other than quoted:\n{told}"
+    return Match(((start, end, new),), note)
 
 
 # --- errors ---------------------------------------------------------------------------------------

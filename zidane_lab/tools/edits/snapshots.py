@@ -30,22 +30,29 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._texts: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._tagged: set[str] = set()
         self._guard = threading.Lock()
 
-    def add(self, path: str, text: str) -> None:
-        """Remember what a file says, with LF line endings."""
+    def add(self, path: str, text: str, *, shown: bool = True) -> None:
+        """Remember what a file says, with LF line endings, and whether its anchors were shown."""
         if len(text) > MAX_CHARS:
             return
         with self._guard:
+            self._tagged |= {path} if shown else set()
             others = tuple(each for each in self._texts.pop(path, ()) if each != text)
             self._texts[path] = (text, *others)[:VERSIONS]
             while len(self._texts) > MAX_PATHS:
-                self._texts.popitem(last=False)
+                self._tagged.discard(self._texts.popitem(last=False)[0])
 
     def of(self, path: str) -> tuple[str, ...]:
         """Return what the file said, the last text first."""
         with self._guard:
             return self._texts.get(path, ())
+
+    def is_tagged(self, path: str) -> bool:
+        """Whether lines of the file were shown with anchors, so that the next edit may name them."""
+        with self._guard:
+            return path in self._tagged
 
 
 _KEPT: Final[weakref.WeakKeyDictionary[object, Snapshots]] = weakref.WeakKeyDictionary()
@@ -60,8 +67,8 @@ def snapshots_of(context: ToolContext) -> Snapshots:
         return _KEPT.setdefault(context.outputs, Snapshots())
 
 
-def remember(context: ToolContext, path: str, text: str) -> None:
-    """Take note of what a file says, when it is shown with anchors.
+def remember(context: ToolContext, path: str, text: str, *, shown: bool = True) -> None:
+    """Take note of what a file says, when it is shown with anchors or changed.
 
     Parameters
     ----------
@@ -69,5 +76,7 @@ def remember(context: ToolContext, path: str, text: str) -> None:
         Absolute, as the tools that change files resolve it.
     text
         The whole of it, LF line endings, no byte order mark.
+    shown
+        Lines of it are shown with their anchors.
     """
-    snapshots_of(context).add(path, text)
+    snapshots_of(context).add(path, text, shown=shown)

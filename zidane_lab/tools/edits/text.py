@@ -162,5 +162,13 @@ def decode(data: bytes, name: str) -> TextFile:
 
 
 def to_lf(text: str) -> str:
-    """Return what a model sent with LF at the end of each line."""
+    """Return what a model sent with LF at the end of each line.
+
+    Raises
+    ------
+    ToolError
+        It holds a zero byte, which would make a text file binary.
+    """
+    if "\0" in text:
+        raise ToolError("The text holds a zero byte, so it is no text.", hint="Write binary files with run_python.")
     return text.replace("\r\n", "\n")
