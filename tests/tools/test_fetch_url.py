@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gzip
 import json
 import struct
+import tarfile
 import zipfile
 import zlib
 from io import BytesIO
@@ -11,7 +13,7 @@ import pytest
 from tests.tools.web.support import Server, answer, redirect, resolver, settings_for
 from zidane_lab.errors import ConfigurationError, ToolError, ToolNotAllowedError
 from zidane_lab.tools.base import ToolContext
-from zidane_lab.tools.fetch_url import FETCHED, fetch_markdown, fetch_url_tool, markdown_fetcher
+from zidane_lab.tools.fetch_url import FETCHED, fetch_url_tool, url_reader
 from zidane_lab.tools.pages import PAGE_LINES
 from zidane_lab.tools.read_file import read_file_tool
 from zidane_lab.tools.truncate import MAX_BYTES, MAX_LINES
@@ -96,22 +98,68 @@ async def test_a_long_page_is_shown_in_parts_and_fetched_once(context):
                 break
             offset = int(body.rpartition("offset=")[2].partition(";")[0])
         assert "\n".join(shown) + "\n" == text
-        assert server.paths == ["/", "/"]
+        assert server.paths == ["/"]
         past = (await fetch(context, server, offset=5_000)).parts[0].text
         assert past.endswith("[the text has 1,000 lines; there is no line 5,000]")
-        assert len(server.paths) == 2
+        assert len(server.paths) == 1
 
 
-async def test_each_conversation_keeps_its_own_pages_and_the_first_part_is_always_fresh(context, tmp_path):
+async def test_each_conversation_keeps_its_own_pages(context, tmp_path):
     async with Server({"/": answer("one\ntwo\n", "text/plain")}) as server:
         await fetch(context, server)
         server.routes["/"] = answer("three\nfour\n", "text/plain")
         assert "two" in (await fetch(context, server, offset=2)).parts[0].text
         other = ToolContext(cwd=tmp_path, outputs=Outputs(tmp_path))
         assert "four" in (await fetch(other, server, offset=2)).parts[0].text
-        assert "three" in (await fetch(context, server)).parts[0].text
-        assert "four" in (await fetch(context, server, offset=2)).parts[0].text
         assert "four" in (await fetch(ToolContext(cwd=tmp_path), server, offset=2)).parts[0].text
+
+
+async def test_a_page_asked_for_again_is_a_copy_that_says_so_until_it_is_refreshed(context):
+    async with Server({"/": answer("one\ntwo\n", "text/plain")}) as server:
+        await fetch(context, server)
+        server.routes["/"] = answer("three\nfour\n", "text/plain")
+        again = (await fetch(context, server)).parts[0].text
+        assert "Notes: a copy of 0 s ago; refresh=true fetches it again" in again
+        assert again.endswith("one\ntwo")
+        fresh = (await fetch(context, server, refresh=True)).parts[0].text
+        assert fresh.endswith("three\nfour")
+        assert "a copy of" not in fresh
+        assert "four" in (await fetch(context, server, offset=2)).parts[0].text
+        assert len(server.paths) == 2
+        assert (await fetch(context, server, raw=True)).parts[0].text.endswith("three\nfour")
+        assert len(server.paths) == 3
+
+
+async def test_a_page_that_broke_off_or_failed_is_fetched_again(context):
+    async with Server({"/": answer("half", "text/plain", content_length="99")}) as server:
+        await fetch(context, server)
+        server.routes["/"] = answer("whole", "text/plain")
+        assert (await fetch(context, server)).parts[0].text.endswith("whole")
+        assert (await fetch(context, server, "/late")).is_error
+        server.routes["/late"] = answer("now", "text/plain")
+        assert not (await fetch(context, server, "/late")).is_error
+
+
+async def test_lines_behind_an_address_come_from_the_copy(context):
+    text = "".join(f"line {n}\n" for n in range(1, 1001))
+    async with Server({"/a": answer(text, "text/plain")}) as server:
+        first = (await fetch(context, server, "/a:500-502")).parts[0].text
+        assert first.startswith(f"URL: {server.url('/a')}\n")
+        assert "---\nline 500\nline 501\nline 502\n[lines 500–502 of 1,000; go on with offset=503" in first
+        several = (await fetch(context, server, "/a:1-2,10+2,990-")).parts[0].text
+        lines = [each for each in several.split("\n") if each.startswith("line ")]
+        assert lines == [f"line {n}" for n in (1, 2, 10, 11, *range(990, 1001))]
+        assert server.paths == ["/a"]
+        with pytest.raises(ToolError, match="before it starts"):
+            await fetch(context, server, "/a:9-3")
+
+
+async def test_ranges_that_do_not_fit_are_named(context):
+    text = "".join(f"{'x' * 200} {n}\n" for n in range(1, 1001))
+    async with Server({"/a": answer(text, "text/plain")}) as server:
+        shown = (await fetch(context, server, "/a:1-150,300-450,500-502")).parts[0].text
+        assert len(shown.encode()) <= MAX_BYTES
+        assert "[lines from 300 on do not fit here; ask for them alone]" in shown
 
 
 async def test_whatever_the_page_the_text_stays_within_the_limits_of_a_tool(context):
@@ -226,19 +274,79 @@ async def test_a_pdf_is_text(context):
         assert broken.parts
 
 
-async def test_binary_is_named_with_type_and_size_and_not_shown(context):
+def zipped(**files):
     packed = BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a.txt", "hello")
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return packed.getvalue()
+
+
+WORD = zipped(
+    word__document_xml='<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>'
+    "<w:p><w:r><w:t>Hello memo</w:t></w:r></w:p></w:body></w:document>"
+)
+
+
+@pytest.mark.parametrize("kind", ["application/octet-stream", "text/html", "image/png", "", "application/pdf"])
+async def test_a_document_is_what_it_is_whatever_the_server_calls_it(context, kind):
+    async with Server({"/d": answer(WORD, kind or None)}) as server:
+        output = await fetch(context, server, "/d")
+        assert "Method: docx" in output.parts[0].text
+        assert "Hello memo" in output.parts[0].text
+        assert ("it is a Word document, whatever the server says" in output.parts[0].text) == (kind == "text/html")
+
+
+async def test_what_an_archive_a_database_or_a_compressed_text_holds_is_told(context, tmp_path):
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "d.db") as database:
+        database.execute("create table penguins (species text)")
+    database.close()
+    tar = BytesIO()
+    with tarfile.open(fileobj=tar, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("folder/inside.txt"), BytesIO())
     routes = {
-        "/z": answer(packed.getvalue(), "application/zip"),
+        "/z.zip": answer(zipped(a_txt="hello"), "application/zip"),
+        "/d.db": answer((tmp_path / "d.db").read_bytes(), "application/octet-stream"),
+        "/t.csv.gz": answer(gzip.compress("a,b\n1,é\n".encode()), "application/gzip"),
+        "/t.tar.gz": answer(tar.getvalue(), "application/gzip"),
+        "/bomb.gz": answer(gzip.compress(b"\n" * 60_000_000), "application/gzip"),
+        "/broken.gz": answer(b"\x1f\x8b" + b"\xff" * 500, "application/gzip"),
+        "/broken.zip": answer(b"PK\x03\x04" + b"\xff" * 500, "application/zip"),
+    }
+    async with Server(routes) as server:
+        texts = {path: (await fetch(context, server, path)).parts[0].text for path in routes}
+    assert "---\na.txt  5 B\n[1 entries, 5 B unpacked]" in texts["/z.zip"]
+    assert "penguins" in texts["/d.db"]
+    assert texts["/t.csv.gz"].endswith("---\na,b\n1,é")
+    assert "folder/inside.txt" in texts["/t.tar.gz"]
+    assert "only its beginning was unpacked" in texts["/bomb.gz"]
+    assert "Method: failed" in texts["/broken.gz"]
+    assert "Method: failed" in texts["/broken.zip"]
+
+
+async def test_a_workbook_and_a_broken_one(context):
+    openpyxl = pytest.importorskip("openpyxl")
+    data = BytesIO()
+    book = openpyxl.Workbook()
+    book.active.append(["species", "count"])
+    book.active.append(["Adelie", 152])
+    book.save(data)
+    routes = {"/b.xlsx": answer(data.getvalue(), "application/zip"), "/c.xlsx": answer(data.getvalue()[:900], "")}
+    async with Server(routes) as server:
+        assert "Adelie" in (await fetch(context, server, "/b.xlsx")).parts[0].text
+        assert (await fetch(context, server, "/c.xlsx")).is_error
+
+
+async def test_binary_is_named_with_type_and_size_and_not_shown(context):
+    routes = {
         "/x": answer(b"\x7fELF" + b"\0" * 4_092, "application/octet-stream"),
         "/large": answer(b"\x89PNG\r\n\x1a\n" + b"\0" * 50_000, "image/png"),
     }
     async with Server(routes) as server:
-        output = await fetch(context, server, "/z")
+        output = await fetch(context, server, "/x")
         assert output.is_error
-        assert f"This is a ZIP archive (application/zip, {len(packed.getvalue())} B)" in output.parts[0].text
         assert "an ELF program or library, 4.0 KB" in (await fetch(context, server, "/x")).parts[0].text
         output = await fetch(context, server, "/large", settings_for(server, most_bytes=20_000))
         assert "more than 19.5 KB" in output.parts[0].text
@@ -316,42 +424,64 @@ async def test_the_environment_says_what_may_be_reached():
 async def test_what_the_gate_sees_of_the_tool():
     tool = fetch_url_tool(WebSettings())
     assert (tool.name, tool.tier, tool.concurrency_of({})) == ("fetch_url", "network", "shared")
-    assert set(tool.parameters["properties"]) == {"url", "offset", "limit", "raw"}
+    assert set(tool.parameters["properties"]) == {"url", "offset", "limit", "raw", "refresh"}
     assert tool.parameters["required"] == ["url"]
 
 
-async def test_fetch_markdown_is_the_whole_text_or_an_error():
-    text = "\n".join(f"line {n}" for n in range(2_000))
-    async with Server({"/": answer(text, "text/plain")}) as server:
-        found = await fetch_markdown(server.url(), settings=settings_for(server))
-        assert found.startswith(f"URL: {server.url()}\n")
-        assert found.endswith(text)
-        with pytest.raises(ToolError, match="404"):
-            await fetch_markdown(server.url("/no"), settings=settings_for(server))
+async def test_other_tools_show_the_copies_that_were_fetched(context):
+    text = "\n".join(f"line {n}" for n in range(1, 2_000))
+    async with Server({"/a": answer(text, "text/plain"), "/i": answer(png(3, 2), "image/png")}) as server:
+        settings = settings_for(server)
+        await fetch(context, server, "/a", settings)
+        reading = url_reader(settings)
+        assert reading is url_reader(settings)
+        shown = await reading(context, server.url("/a"), offset=1_500, limit=2)
+        assert "---\nline 1500\nline 1501\n[lines" in shown.parts[0].text
+        assert (
+            "---\nline 7\nline 8\n[" in (await reading(context, server.url("/a:7-8"), offset=1, limit=9)).parts[0].text
+        )
+        assert server.paths == ["/a"]
+        assert len((await reading(context, server.url("/i"), offset=1, limit=300)).parts) == 2
 
 
-async def test_read_file_pages_an_address_that_is_fetched_once(tmp_path):
-    text = "\n".join(f"line {n}" for n in range(2_000))
-    async with Server({"/": answer(text, "text/plain")}) as server:
-        tool = read_file_tool(fetch=markdown_fetcher(settings_for(server)))
-        context = ToolContext(cwd=tmp_path)
-        first = await tool.run(context, {"path": server.url()})
-        later = await tool.run(context, {"path": server.url(), "offset": 1_500})
-        assert "line 100" in first.parts[0].text
-        assert "line 1700" in later.parts[0].text
-        assert server.paths == ["/"]
+async def test_read_file_shows_pages_and_the_lines_behind_an_address(context):
+    text = "\n".join(f"line {n}" for n in range(1, 2_000))
+    async with Server({"/a": answer(text, "text/plain"), "/b": answer("<p>source</p>")}) as server:
+        settings = settings_for(server)
+        tool = read_file_tool(read_url=url_reader(settings))
+        for arguments, first, last in (
+            ({}, 1, 300),
+            ({"offset": 1_500, "limit": 3}, 1_500, 1_502),
+            ({"path": server.url("/a:7-8")}, 7, 8),
+            ({"path": server.url("/a:1990-")}, 1_990, 1_999),
+        ):
+            shown = await tool.run(context, {"path": server.url("/a"), **arguments})
+            lines = [each for each in shown.parts[0].text.split("\n") if each.startswith("line ")]
+            assert lines == [f"line {n}" for n in range(first, last + 1)]
+        await fetch(context, server, "/a:500-501", settings)
+        assert server.paths == ["/a"]
+        raw = await tool.run(context, {"path": server.url("/b:raw")})
+        assert raw.parts[0].text.endswith("<p>source</p>")
 
 
 async def test_a_file_of_a_code_host_is_fetched_itself():
     from zidane_lab.tools.web.sites import site_of
     from zidane_lab.tools.web.urls import read_address
 
-    blob = site_of(read_address("https://github.com/o/r/blob/main/a/b.py?raw=true"))
-    assert str(blob.address) == "https://raw.githubusercontent.com/o/r/main/a/b.py"
-    gist = site_of(read_address(f"https://gist.github.com/someone/{'a1' * 16}"))
-    assert str(gist.address) == f"https://gist.githubusercontent.com/someone/{'a1' * 16}/raw"
+    gist = f"https://gist.github.com/someone/{'a1' * 16}"
+    for page, file in {
+        "https://github.com/o/r/blob/main/a/b.py?raw=true": "https://raw.githubusercontent.com/o/r/main/a/b.py",
+        gist: f"https://gist.githubusercontent.com/someone/{'a1' * 16}/raw",
+        "https://gitlab.com/group/sub/r/-/blob/main/a.py": "https://gitlab.com/group/sub/r/-/raw/main/a.py",
+        "https://huggingface.co/o/m/blob/main/config.json": "https://huggingface.co/o/m/raw/main/config.json",
+        "https://huggingface.co/datasets/o/d/blob/main/README.md": "https://huggingface.co/datasets/o/d/raw/main/README.md",
+        "https://bitbucket.org/o/r/src/main/a/b.py": "https://bitbucket.org/o/r/raw/main/a/b.py",
+    }.items():
+        assert str(site_of(read_address(page)).address) == file
     for other in (
         "https://github.com/o/r",
+        "https://gitlab.com/group/r",
+        "https://bitbucket.org/o/r/src/main/",
         "http://github.com/o/r/blob/main/a.py",
         "https://github.com:8443/o/r/blob/main/a.py",
         "https://github.com.evil.com/o/r/blob/main/a.py",

@@ -13,7 +13,7 @@ from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.useless import USELESS
 from zidane_lab.tools.web.search_providers import SearchProvider
-from zidane_lab.tools.web.search_results import Query, Recent
+from zidane_lab.tools.web.search_query import Query, Recent, is_site, read_query
 from zidane_lab.tools.web.searching import PROVIDERS, Found, search
 from zidane_lab.tools.web.text import one_line
 from zidane_lab.turns import TextBlock
@@ -27,7 +27,6 @@ SOURCES: Final = "sources"
 """Key of the metadata with the results as data: title, url, snippet and date of each."""
 
 _LONGEST: Final = 1_000
-_SITE: Final = re.compile(r"(?:[a-z0-9_-]+\.)+[a-z0-9-]{2,}")
 _MOST_SITES: Final = 10
 
 
@@ -56,7 +55,9 @@ def web_search_tool(
 
 async def web_search(
     context: ToolContext,
-    query: Annotated[str, "The words to search for, as for any search engine."],
+    query: Annotated[
+        str, "The words to search for; site:, -site:, filetype:, after: and before: work with any service."
+    ],
     *,
     count: Annotated[int, f"Most results, at most {MAX_COUNT}."] = DEFAULT_COUNT,
     sites: Annotated[list[str] | None, "Only pages of these sites: `docs.python.org`, `numpy.org`."] = None,
@@ -87,7 +88,7 @@ async def _search(
     words = " ".join(text.split())
     if not words or len(words) > _LONGEST:
         raise ToolError("There is nothing to search for." if not words else "That is too long to search for.")
-    query = Query(words, min(max(1, count), MAX_COUNT), _sites(sites or []), recent)
+    query = read_query(words, min(max(1, count), MAX_COUNT), _sites(sites or []), recent)
     found = await search(query, environment, providers)
     return _output(query, found)
 
@@ -97,7 +98,7 @@ def _sites(sites: list[str]) -> tuple[str, ...]:
     hosts = []
     for site in sites[:_MOST_SITES]:
         host = re.sub(r"^[a-z]+://", "", site.strip().lower()).partition("/")[0].removeprefix("www.")
-        if _SITE.fullmatch(host) is None:
+        if not is_site(host):
             raise ToolError(f"{one_line(site, 100)!r} is not a site.", hint="Name hosts, as in `docs.python.org`.")
         hosts.append(host)
     return tuple(dict.fromkeys(hosts))
@@ -107,15 +108,18 @@ def _output(query: Query, found: Found) -> ToolOutput:
     label = found.provider.label
     limits = [
         *([f"on {', '.join(query.sites)}"] if query.sites else []),
+        *([f"not on {', '.join(query.without)}"] if query.without else []),
+        *([f"as {' or '.join(query.filetypes)}"] if query.filetypes else []),
         *([f"of the last {query.recent}"] if query.recent else []),
+        *([f"of {query.after} or later"] if query.after else []),
+        *([f"of before {query.before}"] if query.before else []),
     ]
     asked = one_line(" ".join([f"“{query.text}”", *limits]), 300)
     notes = [f"[{name} did not answer: {why}]" for name, why in found.failures]
     if not found.sources:
         text = "\n".join([f"{label} found nothing for {asked}. Other words, or fewer limits, may help.", *notes])
         return ToolOutput((TextBlock(text),), metadata={USELESS: True, SOURCES: []})
-    if found.off_site:
-        notes.append("[none of these is of the sites asked for]")
+    notes += [f"[none of these is {limit}]" for limit in found.unmet]
     lines = [f"Found by {label} for {asked}:"]
     for number, each in enumerate(found.sources, 1):
         lines += ["", f"{number}. {each.title}{f' ({each.date})' if each.date else ''}", f"   {each.url}"]

@@ -89,6 +89,12 @@ HOSTILE = [
     "http://" + "a" * 64 + ".com/",
     "http://" + "a." * 130 + "com/",
     "http://example.com/" + "a" * 5_000,
+    # ports where something else is spoken
+    "http://example.com:22/",
+    "http://example.com:25/",
+    "https://example.com:6379/",
+    "http://example.com:6667/",
+    "http://8.8.8.8:53/",
     # names of this machine and of private networks
     "http://localhost/",
     "http://LOCALHOST:8888/api",

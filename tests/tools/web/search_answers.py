@@ -175,3 +175,27 @@ DUCKDUCKGO_LITE = b"""<html><body><form action="/lite/" method="post"><input nam
 <tr><td valign="top">2.&nbsp;</td><td><a rel="nofollow" href="https://example.com/b" class='result-link'>B</a></td></tr>
 <tr><td>&nbsp;</td><td class='result-snippet'>b</td></tr>
 </table></body></html>"""
+
+PERPLEXITY = b"""{"id": "x", "results": [
+  {"title": "Rolling", "url": "https://pandas.example/rolling", "snippet": "Rolling windows.", "date": "2026-01-02", "last_updated": "2026-02-02"},
+  {"title": "B", "url": "https://example.com/b", "snippet": "more", "date": null}]}"""
+
+SERPER = b"""{"searchParameters": {"q": "x"}, "organic": [
+  {"title": "Rolling", "link": "https://pandas.example/rolling", "snippet": "Rolling windows.", "date": "Jan 2, 2026", "position": 1},
+  {"title": "B", "link": "https://example.com/b", "snippet": "more", "position": 2}], "credits": 1}"""
+
+JINA = b"""{"code": 200, "status": 20000, "data": [
+  {"title": "Rolling", "url": "https://pandas.example/rolling", "description": "Rolling windows.", "date": "2026-01-02"},
+  {"title": "B", "url": "https://example.com/b", "description": "more"}], "meta": {}}"""
+
+PARALLEL = b"""{"search_id": "s", "results": [
+  {"url": "https://pandas.example/rolling", "title": "Rolling", "publish_date": "2026-01-02", "excerpts": ["Rolling", "windows"]},
+  {"url": "https://example.com/b", "title": "B", "publish_date": null, "excerpts": []}]}"""
+
+MARGINALIA = b"""{"license": "CC-BY-NC-SA 4.0", "query": "x", "results": [
+  {"url": "https://pandas.example/rolling", "title": "Rolling", "description": "Rolling windows.", "quality": 1.5},
+  {"url": "https://example.com/b", "title": "B", "description": "more"}]}"""
+
+WIKIPEDIA = b"""{"batchcomplete": "", "query": {"search": [
+  {"ns": 0, "title": "Moving average", "pageid": 123, "snippet": "a <span class=\\"searchmatch\\">rolling</span> mean", "timestamp": "2026-01-02T03:04:05Z"},
+  {"ns": 0, "title": "Window", "pageid": 124, "snippet": "", "timestamp": ""}, {"title": "no id"}]}}"""

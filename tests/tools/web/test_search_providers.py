@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.tools.web import search_answers as answers
 from zidane_lab.tools.web.search_duckduckgo import DuckDuckGo, DuckDuckGoLite
+from zidane_lab.tools.web.search_more import Jina, Marginalia, Parallel, Perplexity, Serper, Wikipedia
 from zidane_lab.tools.web.search_providers import (
     Brave,
     Exa,
@@ -18,7 +19,8 @@ from zidane_lab.tools.web.search_providers import (
     SerpApi,
     Tavily,
 )
-from zidane_lab.tools.web.search_results import SNIPPET, Query, of_sites, source
+from zidane_lab.tools.web.search_query import Query
+from zidane_lab.tools.web.search_results import SNIPPET, source
 from zidane_lab.tools.web.searching import PROVIDERS
 
 KEYS = {
@@ -29,6 +31,11 @@ KEYS = {
     "GOOGLE_API_KEY": "g-key",
     "GOOGLE_CSE_ID": "cse",
     "SEARXNG_URL": "http://localhost:8080/search/",
+    "PERPLEXITY_API_KEY": "pplx-key",
+    "SERPER_API_KEY": "serper-key",
+    "JINA_API_KEY": "jina-key",
+    "PARALLEL_API_KEY": "parallel-key",
+    "MARGINALIA_API_KEY": "public",
 }
 PLAIN = Query("rolling windows", 5)
 NARROW = Query("rolling windows", 5, ("pandas.example",), "week")
@@ -41,6 +48,11 @@ SEVERAL = replace(NARROW, sites=("a.example", "b.example"))
         (Brave(), answers.BRAVE, "2026-01-02"),
         (Tavily(), answers.TAVILY, "Fri, 02 Jan 2026 03:04:05 GMT"),
         (Exa(), answers.EXA, "2026-01-02"),
+        (Perplexity(), answers.PERPLEXITY, "2026-01-02"),
+        (Serper(), answers.SERPER, "Jan 2, 2026"),
+        (Jina(), answers.JINA, "2026-01-02"),
+        (Parallel(), answers.PARALLEL, "2026-01-02"),
+        (Marginalia(), answers.MARGINALIA, ""),
         (SerpApi(), answers.SERPAPI, "Jan 2, 2026"),
         (GoogleCustomSearch(), answers.GOOGLE, "2026-01-02"),
         (Searxng(), answers.SEARXNG, "2026-01-02"),
@@ -118,12 +130,48 @@ def test_how_each_service_is_asked():
     assert DuckDuckGoLite().request(PLAIN, {}).url == "https://lite.duckduckgo.com/lite/"
 
 
+def test_how_the_other_services_are_asked():
+    perplexity = Perplexity().request(NARROW, KEYS)
+    assert perplexity.url == "https://api.perplexity.ai/search"
+    assert perplexity.json == {
+        "query": "rolling windows",
+        "max_results": 5,
+        "search_domain_filter": ["pandas.example"],
+        "search_recency_filter": "week",
+    }
+    without = replace(PLAIN, without=("spam.example",))
+    assert Perplexity().request(without, KEYS).json["search_domain_filter"] == ["-spam.example"]
+    assert Tavily().request(without, KEYS).json["exclude_domains"] == ["spam.example"]
+    assert Exa().request(without, KEYS).json["excludeDomains"] == ["spam.example"]
+    assert Brave().request(without, KEYS).params["q"] == "rolling windows -site:spam.example"
+
+    serper = Serper().request(SEVERAL, KEYS)
+    assert serper.json == {"q": "rolling windows (site:a.example OR site:b.example)", "num": 5, "tbs": "qdr:w"}
+    assert serper.headers == {"x-api-key": "serper-key"}
+
+    jina = Jina().request(NARROW, KEYS)
+    assert (jina.url, jina.params) == ("https://s.jina.ai/", {"q": "rolling windows site:pandas.example"})
+    assert jina.headers["x-respond-with"] == "no-content"
+
+    parallel = Parallel(today=lambda: date(2026, 1, 8)).request(NARROW, KEYS)
+    assert parallel.json == {
+        "search_queries": ["rolling windows"],
+        "mode": "basic",
+        "advanced_settings": {
+            "max_results": 5,
+            "source_policy": {"include_domains": ["pandas.example"], "after_date": "2026-01-01"},
+        },
+    }
+    assert Marginalia().request(PLAIN, KEYS).headers == {"api-key": "public"}
+    assert Wikipedia().request(PLAIN, {}).params["srsearch"] == "rolling windows"
+
+
 def test_no_service_is_sent_a_limit_that_was_not_asked_for():
     for provider in PROVIDERS:
         request = provider.request(PLAIN, KEYS)
         sent = str([request.params, request.json, request.form])
         assert "rolling windows" in sent
-        for word in ("site", "omain", "fresh", "range", "Date", "tbs", "'df'", "Restrict"):
+        for word in ("site", "omain", "fresh", "range", "Date", "tbs", "'df'", "Restrict", "policy", "recency"):
             assert word not in sent
 
 
@@ -174,7 +222,7 @@ _VALUES = st.recursive(
 def test_any_json_is_read_or_refused(value):
     import json
 
-    for provider in PROVIDERS[:6]:
+    for provider in PROVIDERS[:10]:
         try:
             found = provider.read(json.dumps({"results": value, "items": value, "web": value}).encode(), 200, 5)
         except SearchError:
@@ -195,11 +243,3 @@ def test_a_source_is_a_page_of_the_web():
     for url in (None, "", "ftp://x", "javascript:1", "https://x/" + "a" * 3_000):
         assert source("t", url) is None
     assert source("", "https://example.com/ a\n").title == "https://example.com/a"
-
-
-def test_results_of_a_site_are_those_of_the_host_and_below_it():
-    found = [
-        source("t", url)
-        for url in ("https://docs.a.example/x", "https://a.example/", "https://nota.example/", "http://[::1/")
-    ]
-    assert [each.url for each in of_sites(found, ("a.example",))] == ["https://docs.a.example/x", "https://a.example/"]

@@ -5,6 +5,7 @@ The bytes that come out are counted, not those that come in: a few kilobytes can
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -108,8 +109,13 @@ class Unpacker:
         self.is_full = self.is_full or len(data) > room
 
 
-async def read_body(response: httpx.Response, most: int) -> Body:
+async def read_body(response: httpx.Response, most: int, until: float | None = None) -> Body:
     """Read an answer to its end or to ``most`` bytes; what came of a broken one is kept.
+
+    Parameters
+    ----------
+    until
+        When to stop, in the time of the running loop: a server may go on sending a little for ever.
 
     Raises
     ------
@@ -124,10 +130,13 @@ async def read_body(response: httpx.Response, most: int) -> Body:
         return Body(b"", trouble=str(error))
     trouble = ""
     try:
-        async for piece in response.aiter_raw():
-            unpacker.feed(piece)
-            if unpacker.is_full:
-                break
+        async with asyncio.timeout_at(until):
+            async for piece in response.aiter_raw():
+                unpacker.feed(piece)
+                if unpacker.is_full:
+                    break
+    except TimeoutError:
+        trouble = "the server was still sending when the time was over"
     except ValueError as error:
         trouble = str(error)
     except httpx.TimeoutException:

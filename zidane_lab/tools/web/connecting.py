@@ -24,7 +24,7 @@ from zidane_lab.tools.web.urls import WebAddress, check_address, check_ip
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["FetchError", "lookup", "opened", "system_resolver"]
+__all__ = ["FetchError", "environment_proxy", "lookup", "opened", "system_resolver"]
 
 _TRIED: Final = 4
 """Addresses of one name that are tried."""
@@ -88,12 +88,15 @@ async def opened(
     """
     import httpx
 
-    proxy = _proxy(address) if settings.through_proxy else None
+    proxy = environment_proxy(address.scheme, address.host) if settings.through_proxy else None
     found = await _lookup_for_proxy(address, settings) if proxy else await lookup(address, settings)
     try:
         transport = httpx.AsyncHTTPTransport(proxy=proxy, limits=httpx.Limits(max_keepalive_connections=0))
-    except (ImportError, ValueError) as error:
+    except ImportError as error:
         raise FetchError(f"The proxy of the environment cannot be used: {error}.") from None
+    except ValueError:
+        # Without its text, which may quote the proxy's address, and that a password.
+        raise FetchError("The proxy of the environment cannot be used: its address cannot be read.") from None
     try:
         response = await _first_answer(transport, address, found, headers, settings)
         try:
@@ -120,13 +123,16 @@ async def _first_answer(
     """Ask at one address after another until one takes the connection."""
     import httpx
 
-    for each in found[: _TRIED - 1]:
+    tried = found[:_TRIED]
+    for each in tried:
         try:
-            return await transport.handle_async_request(_request(address, each, headers, settings, len(found)))
+            return await transport.handle_async_request(_request(address, each, headers, settings, len(tried)))
         except (httpx.ConnectError, httpx.ConnectTimeout):
-            if each == found[-1]:
+            if each == tried[-1]:
                 raise
-    return await transport.handle_async_request(_request(address, found[-1], headers, settings, len(found)))
+        except (httpx.InvalidURL, ValueError) as error:  # a proxy with an address of no shape shows only here
+            raise FetchError(f"{address.authority} cannot be asked ({type(error).__name__}).") from None
+    raise AssertionError("a host has an address")
 
 
 def _request(
@@ -136,7 +142,7 @@ def _request(
     import httpx
 
     host = address.host if found is None else str(found)
-    connect = settings.connect / min(count, _TRIED)
+    connect = settings.connect / count
     times = {"connect": connect, "read": settings.idle, "write": settings.idle, "pool": settings.connect}
     return httpx.Request(
         "GET",
@@ -146,12 +152,12 @@ def _request(
     )
 
 
-def _proxy(address: WebAddress) -> str | None:
+def environment_proxy(scheme: str, host: str) -> str | None:
     """Return the proxy that the environment names for a host."""
     proxies = getproxies()
-    if proxy_bypass(address.host):
+    if proxy_bypass(host):
         return None
-    return proxies.get(address.scheme) or proxies.get("all")
+    return proxies.get(scheme) or proxies.get("all")
 
 
 async def _lookup_for_proxy(address: WebAddress, settings: WebSettings) -> tuple[None]:
@@ -173,6 +179,6 @@ def _silence(error: httpx.TimeoutException, settings: WebSettings) -> str:
 
 def _proxy_note(address: WebAddress, settings: WebSettings) -> str:
     """Say what to do where the only way out may be a proxy that we do not use unasked."""
-    if settings.through_proxy or _proxy(address) is None:
+    if settings.through_proxy or environment_proxy(address.scheme, address.host) is None:
         return ""
     return f" The environment names a proxy, which is not used for pages unless {PROXY_VARIABLE}=1 is set."

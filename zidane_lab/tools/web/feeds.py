@@ -13,7 +13,8 @@ from zidane_lab.tools.web.text import one_line
 
 __all__ = ["Entry", "Feed", "json_feed", "read_feed"]
 
-_MOST_BYTES: Final = 4 * 1_048_576
+_MOST: Final = 4 * 1_048_576
+"""Characters of a feed that is read."""
 _MOST_ENTRIES: Final = 100
 _SUMMARY: Final = 500
 """Characters shown of an entry's summary."""
@@ -50,12 +51,15 @@ class Feed:
         return "\n".join(lines).rstrip()
 
 
-def read_feed(data: bytes) -> Feed | None:
-    """Read RSS or Atom; ``None`` for anything else, or for what defines entities of its own."""
-    if len(data) > _MOST_BYTES or b"<!ENTITY" in data or re.search(rb"<(?:\w+:)?(?:rss|feed|RDF)[\s>]", data) is None:
+def read_feed(text: str) -> Feed | None:
+    """Read RSS or Atom; ``None`` for anything else, or for what defines entities of its own.
+
+    It takes text, not bytes: in another encoding a definition would not be seen.
+    """
+    if len(text) > _MOST or "<!ENTITY" in text or re.search(r"<(?:\w+:)?(?:rss|feed|RDF)[\s>]", text) is None:
         return None
     try:
-        root = ET.fromstring(data)  # noqa: S314 - bounded, and no entities
+        root = ET.fromstring(text.lstrip("\ufeff \t\r\n"))  # noqa: S314 - bounded, and no entities
     except (ET.ParseError, ValueError, LookupError):
         return None
     if _name(root) not in _ROOTS:

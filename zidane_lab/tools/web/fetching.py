@@ -28,6 +28,10 @@ ACCEPT: Final = (
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _TYPE: Final = re.compile(r"[\w.+-]+/[\w.+-]+")
 _CHARSET: Final = re.compile(r"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_LINK: Final = re.compile(r"<([^<>]{1,2000})>((?:\s*;\s*[\w*-]+\s*=\s*(?:\"[^\"]*\"|[^\s;,\"]+))*)")
+_LONGEST_HEADER: Final = 16_384
+_LAST: Final = 0.05
+"""The part of the time for a page that is kept for what comes after its last byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Fetched:
         What a reader should know of the way it came.
     moved_to
         Where it says the page is now, when that is on another site and was not followed.
+    alternates
+        Other forms that the answer's head names: media type and address (RFC 8288).
     """
 
     address: WebAddress
@@ -57,6 +63,7 @@ class Fetched:
     body: Body
     notes: tuple[str, ...] = ()
     moved_to: WebAddress | None = None
+    alternates: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_success(self) -> bool:
@@ -76,17 +83,18 @@ async def fetch(url: str | WebAddress, settings: WebSettings, *, accept: str = A
     """
     address = url if isinstance(url, WebAddress) else read_address(url)
     try:
-        async with asyncio.timeout(settings.total):
-            return await _followed(address, settings, accept)
+        async with asyncio.timeout(settings.total) as limit:
+            until = (limit.when() or 0.0) - _LAST * settings.total
+            return await _followed(address, settings, accept, until)
     except TimeoutError:
         raise FetchError(f"{address.authority} took longer than {settings.total:g} s.") from None
 
 
-async def _followed(address: WebAddress, settings: WebSettings, accept: str) -> Fetched:
+async def _followed(address: WebAddress, settings: WebSettings, accept: str, until: float) -> Fetched:
     headers = {"user-agent": user_agent(), "accept": accept, "accept-encoding": ENCODINGS, "connection": "close"}
     notes: list[str] = []
     for _ in range(settings.most_redirects + 1):
-        fetched, target = await _answer(address, headers, settings)
+        fetched, target = await _answer(address, headers, settings, until)
         if target is None:
             return replace(fetched, notes=(*notes, *fetched.notes))
         if not (settings.follow_anywhere or same_site(address, target)):
@@ -100,7 +108,7 @@ async def _followed(address: WebAddress, settings: WebSettings, accept: str) -> 
 
 
 async def _answer(
-    address: WebAddress, headers: Mapping[str, str], settings: WebSettings
+    address: WebAddress, headers: Mapping[str, str], settings: WebSettings, until: float
 ) -> tuple[Fetched, WebAddress | None]:
     """Return the answer, and where it redirects to."""
     async with opened(address, headers, settings) as response:
@@ -112,6 +120,7 @@ async def _answer(
             media_type[0].lower() if media_type else "",
             charset[1].lower() if charset else "",
             Body(b""),
+            alternates=_alternates(response.headers.get("link", "")),
         )
         location = response.headers.get("location", "").strip()
         if fetched.status in _REDIRECTS and location:
@@ -121,4 +130,17 @@ async def _answer(
             except ToolNotAllowedError as error:
                 raise ToolNotAllowedError(f"{address} redirects elsewhere: {error.message}", hint=error.hint) from None
             return fetched, target
-        return replace(fetched, body=await read_body(response, settings.most_bytes)), None
+        return replace(fetched, body=await read_body(response, settings.most_bytes, until)), None
+
+
+def _alternates(links: str) -> tuple[tuple[str, str], ...]:
+    """Return the other forms of a page that a ``Link`` header names."""
+    found = []
+    for match in _LINK.finditer(links[:_LONGEST_HEADER]):
+        values = {
+            name.lower(): value.strip('"')
+            for name, value in re.findall(r"([\w*-]+)\s*=\s*(\"[^\"]*\"|[^\s;,]+)", match[2])
+        }
+        if "alternate" in values.get("rel", "").lower().split() and values.get("type"):
+            found.append((values["type"].lower(), match[1].strip()))
+    return tuple(found[:20])

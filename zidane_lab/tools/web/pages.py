@@ -1,31 +1,27 @@
-"""Pages as a model reads them: whatever was fetched as text, with how it was found and what to know of it."""
+"""Pages as a model reads them: whatever was fetched as text, with how that was made and what to know of it."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.filetypes import HEAD_BYTES, FileType, identify, image_size
 from zidane_lab.tools.paths import describe_size
-from zidane_lab.tools.reading.source import Source
-from zidane_lab.tools.web.connecting import FetchError
+from zidane_lab.tools.web.charsets import GUESSED, decoded
+from zidane_lab.tools.web.documents import document_lines
 from zidane_lab.tools.web.extraction import Extracted, extract_apart
 from zidane_lab.tools.web.feeds import json_feed, read_feed
-from zidane_lab.tools.web.fetching import Fetched, fetch
-from zidane_lab.tools.web.settings import WebSettings
-from zidane_lab.tools.web.sites import site_of
-from zidane_lab.tools.web.text import cleaned, decoded
-from zidane_lab.tools.web.urls import WebAddress, joined, read_address, same_site
+from zidane_lab.tools.web.fetching import Fetched
+from zidane_lab.tools.web.text import cleaned, one_line
+from zidane_lab.tools.web.urls import WebAddress
 from zidane_lab.turns import ResultPart
 
-__all__ = ["FAILED", "Page", "get_page", "render"]
+__all__ = ["FAILED", "Page", "moved", "render"]
 
 FAILED: Final = "failed"
 """The method of a page that was not got."""
@@ -37,10 +33,9 @@ _MOST_JSON: Final = 2 * 1_048_576
 _REFUSAL_TEXT: Final = 4_000
 """Characters shown of a page that says what went wrong."""
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+_TEXTUAL: Final = ("xml", "json", "javascript", "yaml", "html", "markdown", "latex", "tex")
+"""Words in types other than ``text/*`` that are text all the same."""
 _UNSAID: Final = frozenset({"", "application/octet-stream", "binary/octet-stream"})
-_EXTRA_SECONDS: Final = 15.0
-"""Longest time for another form of a page that is here already."""
-_DOCUMENTS: Final = frozenset({"pdf", "docx", "pptx", "xlsx"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +62,13 @@ class Page:
         Pictures.
     status
         The HTTP status; ``None`` where no answer came.
-    alternates
-        Other forms that an HTML page names: media type and address.
+    alternates, frames, onward
+        Other forms that an HTML page names, with their media types; what is shown inside it; where it sends its readers
+        by itself.
     is_poor
         There is hardly any text for the size of the page.
+    is_broken
+        Its end did not come.
     """
 
     url: str
@@ -84,37 +82,20 @@ class Page:
     media: tuple[ResultPart, ...] = field(default=())
     status: int | None = None
     alternates: tuple[tuple[str, str], ...] = ()
+    frames: tuple[str, ...] = ()
+    onward: str = ""
     is_poor: bool = False
+    is_broken: bool = False
 
     @property
     def is_failed(self) -> bool:
         """Whether this only says why there is no page."""
         return self.method == FAILED
 
-
-async def get_page(url: str, settings: WebSettings, *, raw: bool = False) -> Page:
-    """Fetch a page and make text of it; a server's refusal or silence is a page that says so.
-
-    Parameters
-    ----------
-    raw
-        Give HTML, JSON and the like as they stand.
-
-    Raises
-    ------
-    ToolNotAllowedError
-        The address is not to be reached.
-    """
-    address = read_address(url)
-    url = str(address)
-    try:
-        if not raw and (page := await _from_site(url, address, settings)) is not None:
-            return page
-        fetched = await fetch(address, settings)
-        page = await asyncio.to_thread(render, url, fetched, raw=raw)
-        return await _better(page, fetched.address, settings)
-    except FetchError as error:
-        return Page(url, url, text=error.message, notes=(error.hint,) if error.hint else ())
+    @property
+    def feeds(self) -> tuple[str, ...]:
+        """The feeds it names."""
+        return tuple(where for kind, where in self.alternates if kind.endswith(("rss+xml", "atom+xml")) and where)
 
 
 def render(url: str, fetched: Fetched, *, raw: bool = False) -> Page:
@@ -126,23 +107,31 @@ def render(url: str, fetched: Fetched, *, raw: bool = False) -> Page:
         len(fetched.body.data),
         notes=fetched.notes,
         status=fetched.status,
+        alternates=fetched.alternates,
     )
     if fetched.moved_to is not None:
-        text = f"The page has moved to another site: {fetched.moved_to}"
-        return replace(page, text=text, notes=(*page.notes, "redirects to other sites are not followed unasked"))
+        return moved(page, fetched.moved_to)
     if fetched.body.trouble:
-        page = _noted(page, f"what is here may not be all: {fetched.body.trouble}")
+        page = _noted(replace(page, is_broken=True), f"what is here may not be all: {fetched.body.trouble}")
     head = fetched.body.data[:HEAD_BYTES]
     kind = identify(head, PurePosixPath(_file_name(fetched.address)))
     if not fetched.is_success:
         return _failure(page, fetched, kind)
     if not head:
+        if fetched.body.trouble:
+            return replace(page, text="Nothing of the answer could be read.")
         return replace(page, method="empty", text="[the answer is empty]")
-    if kind is not None:
+    if kind is not None and not (kind.key == "data" and fetched.charset.startswith("utf-16")):
         return _binary(page, fetched, kind)
     if fetched.body.cut:
         page = _noted(page, f"only the first {describe_size(len(fetched.body.data))} were fetched")
     return _text(page, fetched, raw=raw)
+
+
+def moved(page: Page, where: WebAddress) -> Page:
+    """Return the page that says that the one asked for is on another site."""
+    text = f"The page has moved to another site: {where}"
+    return _noted(replace(page, method=FAILED, text=text), "redirects to other sites are not followed unasked")
 
 
 def _noted(page: Page, *notes: str) -> Page:
@@ -159,19 +148,42 @@ def _file_name(address: WebAddress) -> str:
 def _text(page: Page, fetched: Fetched, *, raw: bool) -> Page:
     data, kind = fetched.body.data, fetched.media_type
     start = data[:1_024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    is_html = kind in _HTML or (kind in _UNSAID and start.startswith((b"<!doctype html", b"<html")))
-    text, note = decoded(data, fetched.charset, is_markup=is_html or start.startswith(b"<"))
+    text, note = decoded(data, fetched.charset, is_markup="html" in kind or start.startswith(b"<"))
+    if note == GUESSED and not _is_text_type(kind) and not any(word in kind for word in _TEXTUAL):
+        return _binary(page, fetched, FileType("data", "binary data"))
     page = _noted(page, note)
     if raw:
         return _with_text(page, "raw", text)
-    if is_html:
-        found, note = extract_apart(text, str(fetched.address))
-        return _of_html(_noted(page, note), found)
-    if "json" in kind or fetched.address.target.partition("?")[0].endswith((".json", ".ipynb")):
-        return _json(page, data, text)
-    if ("xml" in kind or start.startswith(b"<?xml")) and (feed := read_feed(data)) is not None:
+    if _may_be_feed(kind, start) and (feed := read_feed(text)) is not None:
         return _with_text(replace(page, title=feed.title), "feed", str(feed))
+    if _is_json(fetched, start) and (shown := _json(page, data, text)).method != "text":
+        return shown
+    if _is_html(kind, start):
+        is_xml = kind == "application/xhtml+xml" or start.startswith(b"<?xml")
+        found, note = extract_apart(text, str(fetched.address), is_xml=is_xml)
+        return _of_html(_noted(page, note), found)
     return _with_text(page, "markdown" if "markdown" in kind else "text", text)
+
+
+def _may_be_feed(kind: str, start: bytes) -> bool:
+    return start.startswith((b"<?xml", b"<rss", b"<feed", b"<rdf:")) or ("xml" in kind and kind not in _HTML)
+
+
+def _is_json(fetched: Fetched, start: bytes) -> bool:
+    """Whether it is called JSON, by type or name, or looks like it under a type that says nothing, or HTML."""
+    kind = fetched.media_type
+    if "json" in kind or fetched.address.target.partition("?")[0].endswith((".json", ".ipynb")):
+        return not start.startswith(b"<")
+    looks_so = start.startswith((b"{", b"[")) and len(fetched.body.data) <= _MOST_JSON
+    return looks_so and (kind in _UNSAID or kind in _HTML)
+
+
+def _is_html(kind: str, start: bytes) -> bool:
+    """Whether it is called HTML, or is, while it is called something that it cannot be."""
+    if kind in _HTML:
+        return True
+    looks_so = start.startswith((b"<!doctype html", b"<html"))
+    return looks_so and not kind.startswith("text/")
 
 
 def _of_html(page: Page, found: Extracted) -> Page:
@@ -179,10 +191,16 @@ def _of_html(page: Page, found: Extracted) -> Page:
         page = _noted(
             page, "there is hardly any text: the page seems to be built by its scripts, or asks for a sign-in"
         )
-    feeds = [where for kind, where in found.alternates if kind.endswith(("rss+xml", "atom+xml")) and where]
-    if feeds:
-        page = _noted(page, f"its feed: {feeds[0][:300]}")
-    page = replace(page, title=found.title, alternates=found.alternates, is_poor=found.is_poor)
+    page = replace(
+        page,
+        title=found.title,
+        alternates=(*page.alternates, *found.alternates),
+        frames=found.frames,
+        onward=found.onward,
+        is_poor=found.is_poor,
+    )
+    if page.feeds:
+        page = _noted(page, f"its feed: {page.feeds[0][:300]}")
     return _with_text(page, found.method, found.text or "[there is no text on this page]")
 
 
@@ -202,9 +220,22 @@ def _json(page: Page, data: bytes, text: str) -> Page:
             return _with_text(_noted(page, shown[1]), "notebook", shown[0])
         if (feed := json_feed(value)) is not None:
             return _with_text(replace(page, title=feed.title), "feed", str(feed))
+        if _indents(value) > _MOST_TEXT:
+            return _with_text(page, "json as it is", text)
         return _with_text(page, "json", json.dumps(value, ensure_ascii=False, indent=2))
     except (ValueError, RecursionError):
         return _with_text(page, "text", text)
+
+
+def _indents(value: Any) -> int:
+    """Return how many characters of white space JSON takes laid out: far more than it has itself, nested deeply."""
+    total, waiting = 0, [(value, 1)]
+    while waiting:
+        each, depth = waiting.pop()
+        inner = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+        total += 2 * depth * len(inner)
+        waiting += [(one, depth + 1) for one in inner if isinstance(one, (dict, list))]
+    return total
 
 
 def _notebook(data: bytes) -> tuple[str, str] | None:
@@ -217,18 +248,31 @@ def _notebook(data: bytes) -> tuple[str, str] | None:
 
 
 def _binary(page: Page, fetched: Fetched, kind: FileType) -> Page:
-    """Show a picture or a document; anything else is named, with its size."""
+    """Show a picture, or what a document, an archive or a table holds; anything else is named, with its size."""
     name, data = _file_name(fetched.address), fetched.body.data
     size = f"more than {describe_size(len(data))}" if fetched.body.cut else describe_size(len(data))
     label = page.kind if page.kind not in _UNSAID else kind.name
+    page = replace(page, kind=label)
     if not fetched.body.cut and not fetched.body.trouble:
         if kind.media_type is not None:
             return _picture(page, name, data, kind)
-        if kind.key in _DOCUMENTS:
-            return _document(page, Source.of_bytes(name, data), kind)
+        try:
+            if (shown := document_lines(name, data, kind)) is not None:
+                lie = f"it is {kind.name}, whatever the server says" if _is_text_type(label) else ""
+                lines, trouble = _taken(shown.lines)
+                return _with_text(_noted(page, *shown.notes, lie, trouble), shown.method, "\n".join(lines))
+        except ToolError as error:
+            return _noted(replace(page, text=error.message), error.hint)
+        except (OSError, EOFError) as error:
+            return replace(
+                page, text=f"This is {kind.name} ({label}, {size}), and broken: {one_line(str(error), 200)}."
+            )
     text = f"This is {kind.name} ({label}, {size}), which cannot be shown as text."
-    hint = "to work with it, download it to a file with run_python"
-    return _noted(replace(page, text=text, kind=label), hint)
+    return _noted(replace(page, text=text), "to work with it, download it to a file with run_python")
+
+
+def _is_text_type(kind: str) -> bool:
+    return kind.startswith("text/") or kind in _HTML
 
 
 def _picture(page: Page, name: str, data: bytes, kind: FileType) -> Page:
@@ -242,36 +286,27 @@ def _picture(page: Page, name: str, data: bytes, kind: FileType) -> Page:
     return replace(page, method="picture", kind=kind.media_type, text=text, media=parts)
 
 
-def _document(page: Page, source: Source, kind: FileType) -> Page:
-    try:
-        text = "\n".join(_bounded(_document_lines(source, kind.key)))
-    except ToolError as error:
-        return _noted(replace(page, text=error.message), error.hint)
-    return _with_text(replace(page, kind=page.kind or kind.name), kind.key, text)
+def _taken(lines: Iterable[str]) -> tuple[list[str], str]:
+    """Return lines until there are more than are kept, and why there are no more where something broke.
 
-
-def _document_lines(source: Source, key: str) -> Iterable[str]:
-    lines: Callable[[Source], Iterable[str]]
-    match key:
-        case "pdf":
-            from zidane_lab.tools.reading.pdf import pdf_lines as lines
-        case "docx":
-            from zidane_lab.tools.reading.office import word_lines as lines
-        case "pptx":
-            from zidane_lab.tools.reading.office import presentation_lines as lines
-        case _:
-            from zidane_lab.tools.reading.sheets import workbook_lines as lines
-    return lines(source)
-
-
-def _bounded(lines: Iterable[str]) -> Iterable[str]:
-    """Yield lines until there are more than are kept."""
+    Raises
+    ------
+    ToolError
+        It broke before the first line.
+    """
+    taken: list[str] = []
     room = _MOST_TEXT
-    for line in lines:
-        yield line
-        room -= len(line) + 1
-        if room < 0:
-            return
+    try:
+        for line in lines:
+            taken.append(line)
+            room -= len(line) + 1
+            if room < 0:
+                break
+    except ToolError as error:
+        if not taken:
+            raise
+        return taken, f"it could be read up to here only: {one_line(error.message, 200)}"
+    return taken, ""
 
 
 def _failure(page: Page, fetched: Fetched, kind: FileType | None) -> Page:
@@ -288,49 +323,3 @@ def _failure(page: Page, fetched: Fetched, kind: FileType | None) -> Page:
         said = shown.text[:_REFUSAL_TEXT]
     text = f"The server answered {fetched.status}{phrase}."
     return replace(page, text=f"{text} It says:\n\n{said}" if said.strip() else text)
-
-
-# --- better forms of a page -----------------------------------------------------------------------
-
-
-async def _from_site(url: str, address: WebAddress, settings: WebSettings) -> Page | None:
-    """Return a page by the way known for its site; ``None`` where there is none or it does not work."""
-    site = site_of(address)
-    if site is None:
-        return None
-    try:
-        fetched = await fetch(site.address, replace(settings, total=min(settings.total, _EXTRA_SECONDS)))
-    except ToolError:
-        return None
-    if not fetched.is_success or fetched.body.trouble:
-        return None
-    page = await asyncio.to_thread(render, url, fetched)
-    return None if page.is_failed else _noted(page, f"this is {site.name}, without the page around it")
-
-
-async def _better(page: Page, address: WebAddress, settings: WebSettings) -> Page:
-    """Return the Markdown form of an HTML page, where the page names one or has hardly any text itself."""
-    hurried = replace(settings, total=min(settings.total, _EXTRA_SECONDS))
-    for where in _markdown_forms(page, address):
-        try:
-            other = await fetch(where, hurried, accept="text/markdown, text/plain;q=0.9")
-        except ToolError:
-            continue
-        if other.is_success and other.media_type.startswith("text/") and other.media_type not in _HTML:
-            better = await asyncio.to_thread(render, page.url, other)
-            if better.text.strip() and not better.is_failed:
-                return replace(better, method="markdown alternate", title=page.title)
-    return page
-
-
-def _markdown_forms(page: Page, address: WebAddress) -> list[WebAddress]:
-    """Return where the Markdown form of a page may be, on its own site."""
-    found = [where for kind, where in page.alternates if "markdown" in kind][:1]
-    path = address.target.partition("?")[0].rstrip("/")
-    if page.is_poor and path and "." not in path.rpartition("/")[2]:
-        found.append(f"{path}.md")
-    forms = []
-    for where in found:
-        with suppress(ToolError):
-            forms.append(joined(address, where))
-    return [form for form in forms if same_site(form, address)]

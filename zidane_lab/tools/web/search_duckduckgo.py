@@ -12,9 +12,10 @@ from html.parser import HTMLParser
 from typing import ClassVar, Final
 from urllib.parse import parse_qs, urlsplit
 
+from zidane_lab.tools.web.charsets import decoded
 from zidane_lab.tools.web.search_providers import SearchError, SearchRequest
-from zidane_lab.tools.web.search_results import Query, Source, source, tidied
-from zidane_lab.tools.web.text import decoded
+from zidane_lab.tools.web.search_query import Query
+from zidane_lab.tools.web.search_results import Source, source, tidied
 
 __all__ = ["DuckDuckGo", "DuckDuckGoLite"]
 
@@ -35,7 +36,7 @@ class DuckDuckGo:
     def request(self, query: Query, environment: Mapping[str, str]) -> SearchRequest:
         """Return what to send: the form of its search field."""
         del environment
-        form = {"q": query.with_sites}
+        form = {"q": query.with_operators}
         if query.recent:
             form["df"] = query.recent[0]
         return SearchRequest(f"{self.base}{self.path}", headers={"accept": "text/html"}, form=form)

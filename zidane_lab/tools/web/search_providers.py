@@ -8,13 +8,16 @@ takes them there.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Protocol
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from zidane_lab.errors import ToolError
-from zidane_lab.tools.web.search_results import Query, Source, source, tidied
+from zidane_lab.tools.web.search_query import DAYS, Query
+from zidane_lab.tools.web.search_results import Source, source, tidied
 
 __all__ = [
     "Brave",
@@ -26,10 +29,9 @@ __all__ = [
     "Searxng",
     "SerpApi",
     "Tavily",
+    "items",
     "parsed",
 ]
-
-_DAYS: Final = {"day": 1, "week": 7, "month": 31, "year": 365}
 
 
 class SearchError(ToolError):
@@ -98,7 +100,7 @@ def parsed(body: bytes) -> dict[str, Any]:
     return value
 
 
-def _items(value: Any, *keys: str) -> Iterator[dict[str, Any]]:
+def items(value: Any, *keys: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of the list that is found by following keys; none where there is no such list."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
@@ -119,7 +121,7 @@ class Brave:
 
     def request(self, query: Query, environment: Mapping[str, str]) -> SearchRequest:
         """Return what to send."""
-        params: dict[str, str | int] = {"q": query.with_sites[:400], "count": min(query.count, 20)}
+        params: dict[str, str | int] = {"q": query.with_operators[:400], "count": min(query.count, 20)}
         if query.recent:
             params["freshness"] = f"p{query.recent[0]}"
         return SearchRequest(
@@ -136,7 +138,7 @@ class Brave:
                 source(
                     each.get("title"), each.get("url"), each.get("description"), each.get("page_age") or each.get("age")
                 )
-                for each in _items(parsed(body), "web", "results")
+                for each in items(parsed(body), "web", "results")
             ),
             count,
         )
@@ -154,9 +156,11 @@ class Tavily:
 
     def request(self, query: Query, environment: Mapping[str, str]) -> SearchRequest:
         """Return what to send."""
-        asked: dict[str, Any] = {"query": query.text[:400], "max_results": min(query.count, 20)}
+        asked: dict[str, Any] = {"query": query.words[:400], "max_results": min(query.count, 20)}
         if query.sites:
             asked["include_domains"] = list(query.sites)
+        if query.without:
+            asked["exclude_domains"] = list(query.without)
         if query.recent:
             asked["time_range"] = query.recent
         headers = {"authorization": f"Bearer {environment['TAVILY_API_KEY']}"}
@@ -168,7 +172,7 @@ class Tavily:
         return tidied(
             (
                 source(each.get("title"), each.get("url"), each.get("content"), each.get("published_date"))
-                for each in _items(parsed(body), "results")
+                for each in items(parsed(body), "results")
             ),
             count,
         )
@@ -192,14 +196,16 @@ class Exa:
     def request(self, query: Query, environment: Mapping[str, str]) -> SearchRequest:
         """Return what to send."""
         asked: dict[str, Any] = {
-            "query": query.text,
+            "query": query.words,
             "numResults": min(query.count, 25),
             "contents": {"highlights": True},
         }
         if query.sites:
             asked["includeDomains"] = list(query.sites)
+        elif query.without:
+            asked["excludeDomains"] = list(query.without)
         if query.recent:
-            start = self.now() - timedelta(days=_DAYS[query.recent])
+            start = self.now() - timedelta(days=DAYS[query.recent])
             asked["startPublishedDate"] = start.strftime("%Y-%m-%dT%H:%M:%S.000Z")
         return SearchRequest(f"{self.base}/search", headers={"x-api-key": environment["EXA_API_KEY"]}, json=asked)
 
@@ -209,7 +215,7 @@ class Exa:
         return tidied(
             (
                 source(each.get("title"), each.get("url"), self._snippet(each), each.get("publishedDate"))
-                for each in _items(parsed(body), "results")
+                for each in items(parsed(body), "results")
             ),
             count,
         )
@@ -236,7 +242,7 @@ class SerpApi:
         """Return what to send; the service takes its key in the address only."""
         params: dict[str, str | int] = {
             "engine": "google",
-            "q": query.with_sites,
+            "q": query.with_operators,
             "num": query.count,
             "api_key": environment["SERPAPI_API_KEY"],
         }
@@ -253,7 +259,7 @@ class SerpApi:
         return tidied(
             (
                 source(each.get("title"), each.get("link"), each.get("snippet"), each.get("date"))
-                for each in _items(value, "organic_results")
+                for each in items(value, "organic_results")
             ),
             count,
         )
@@ -273,7 +279,7 @@ class GoogleCustomSearch:
         """Return what to send."""
         params: dict[str, str | int] = {
             "cx": environment["GOOGLE_CSE_ID"],
-            "q": query.text if len(query.sites) == 1 else query.with_sites,
+            "q": replace(query, sites=()).with_operators if len(query.sites) == 1 else query.with_operators,
             "num": min(query.count, 10),
         }
         if len(query.sites) == 1:
@@ -288,7 +294,7 @@ class GoogleCustomSearch:
         return tidied(
             (
                 source(each.get("title"), each.get("link"), each.get("snippet"), self._date(each))
-                for each in _items(parsed(body), "items")
+                for each in items(parsed(body), "items")
             ),
             count,
         )
@@ -296,7 +302,7 @@ class GoogleCustomSearch:
     @staticmethod
     def _date(item: Mapping[str, Any]) -> str:
         """Return the date that a page states in its own metadata."""
-        for tags in _items(item, "pagemap", "metatags"):
+        for tags in items(item, "pagemap", "metatags"):
             for key in ("article:published_time", "og:updated_time", "date"):
                 if isinstance(tags.get(key), str):
                     return str(tags[key])
@@ -310,17 +316,17 @@ class Searxng:
     name: ClassVar[str] = "searxng"
     label: ClassVar[str] = "SearXNG"
     needs: ClassVar[tuple[str, ...]] = ("SEARXNG_URL",)
-    secrets: ClassVar[tuple[str, ...]] = ()
+    secrets: ClassVar[tuple[str, ...]] = ("SEARXNG_URL",)
 
     def request(self, query: Query, environment: Mapping[str, str]) -> SearchRequest:
         """Return what to send; the address is the user's own, so it may be on this machine."""
-        base = environment["SEARXNG_URL"].strip().rstrip("/")
-        if not base.lower().startswith(("http://", "https://")):
-            raise SearchError("SEARXNG_URL is not a web address")
-        params: dict[str, str | int] = {"q": query.with_sites, "format": "json"}
+        base, headers = _without_login(environment["SEARXNG_URL"].strip().rstrip("/"))
+        params: dict[str, str | int] = {"q": query.with_operators, "format": "json"}
         if query.recent:
             params["time_range"] = query.recent
-        return SearchRequest(f"{base.removesuffix('/search')}/search", params, {"accept": "application/json"})
+        return SearchRequest(
+            f"{base.removesuffix('/search')}/search", params, {"accept": "application/json", **headers}
+        )
 
     def read(self, body: bytes, status: int, count: int) -> list[Source]:
         """Read an answer."""
@@ -328,7 +334,29 @@ class Searxng:
         return tidied(
             (
                 source(each.get("title"), each.get("url"), each.get("content"), each.get("publishedDate"))
-                for each in _items(parsed(body), "results")
+                for each in items(parsed(body), "results")
             ),
             count,
         )
+
+
+def _without_login(url: str) -> tuple[str, dict[str, str]]:
+    """Return an address without its user name and password, and the header that says them.
+
+    Raises
+    ------
+    SearchError
+        It is no address of the web.
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if not host or parts.scheme.lower() not in {"http", "https"}:
+        raise SearchError("SEARXNG_URL is not a web address")
+    if parts.username is None:
+        return url, {}
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+    bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return bare, {"authorization": f"Basic {b64encode(login).decode('ascii')}"}

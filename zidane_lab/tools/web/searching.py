@@ -1,19 +1,27 @@
 """A search of the web: services tried in order until one answers.
 
-Those with a key come first, DuckDuckGo, which needs none, last. ``ZIDANE_SEARCH`` names the ones to use, in order, or
-``none``. The hosts are the services' own, so the environment's proxies are used here as for any other service.
+Those with a key come first, those that need none last. ``ZIDANE_SEARCH`` names the ones to use, in order, or ``none``.
+The hosts are the services' own, so the environment's proxies are used here as for any other service.
+
+Requests go out below the level at which httpx writes addresses into the log: some services take their key there.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, quote_plus, urlsplit
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.web.bodies import ENCODINGS, Body, read_body
+from zidane_lab.tools.web.connecting import environment_proxy
 from zidane_lab.tools.web.search_duckduckgo import DuckDuckGo, DuckDuckGoLite
+from zidane_lab.tools.web.search_more import Jina, Marginalia, Parallel, Perplexity, Serper, Wikipedia
 from zidane_lab.tools.web.search_providers import (
     Brave,
     Exa,
@@ -25,18 +33,21 @@ from zidane_lab.tools.web.search_providers import (
     SerpApi,
     Tavily,
 )
-from zidane_lab.tools.web.search_results import Query, Source, of_sites
+from zidane_lab.tools.web.search_query import Query, narrowed
+from zidane_lab.tools.web.search_results import Source
 from zidane_lab.tools.web.settings import user_agent
 from zidane_lab.tools.web.text import one_line
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["CHOICE_VARIABLE", "PROVIDERS", "SECONDS", "Found", "chosen", "search"]
+__all__ = ["CHOICE_VARIABLE", "PROVIDERS", "SECONDS", "SECONDS_VARIABLE", "Found", "chosen", "search"]
 
 CHOICE_VARIABLE: Final = "ZIDANE_SEARCH"
+SECONDS_VARIABLE: Final = "ZIDANE_SEARCH_SECONDS"
 SECONDS: Final = 60.0
-"""Longest wait for one service."""
+"""Longest wait for one service, unless the environment says another."""
+MOST_SECONDS: Final = 300.0
 
 _SHORTEST_KEY: Final = 6
 """Characters; to blot out less would only garble messages."""
@@ -47,11 +58,17 @@ PROVIDERS: Final[tuple[SearchProvider, ...]] = (
     Brave(),
     Tavily(),
     Exa(),
+    Perplexity(),
+    Serper(),
     SerpApi(),
     GoogleCustomSearch(),
+    Jina(),
+    Parallel(),
     Searxng(),
+    Marginalia(),
     DuckDuckGo(),
     DuckDuckGoLite(),
+    Wikipedia(),
 )
 """In the order in which they are tried."""
 
@@ -66,6 +83,14 @@ _REFUSALS: Final = {
 }
 
 
+_SPELLINGS: Final[tuple[Callable[[str], str], ...]] = (
+    lambda key: quote(key, safe="", errors="replace"),
+    lambda key: quote_plus(key, errors="replace"),
+    lambda key: json.dumps(key)[1:-1],
+)
+"""How an answer may quote a key."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What a search found.
@@ -78,14 +103,14 @@ class Found:
         Its results.
     failures
         The services tried before it, and why each did not answer.
-    off_site
-        Sites were asked for, and none of the results is of one.
+    unmet
+        Limits that were left out, as none of the results is within them.
     """
 
     provider: SearchProvider
     sources: tuple[Source, ...]
     failures: tuple[tuple[str, str], ...] = ()
-    off_site: bool = False
+    unmet: tuple[str, ...] = ()
 
 
 def chosen(environment: Mapping[str, str], providers: Sequence[SearchProvider] = PROVIDERS) -> list[SearchProvider]:
@@ -118,7 +143,7 @@ async def search(
     environment: Mapping[str, str],
     providers: Sequence[SearchProvider] = PROVIDERS,
     *,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Found:
     """Search.
@@ -126,7 +151,7 @@ async def search(
     Parameters
     ----------
     seconds
-        Longest wait for one service.
+        Longest wait for one service; what the environment says unless given.
     transport
         What carries the requests, instead of the network.
 
@@ -136,21 +161,29 @@ async def search(
         No service answered; the message says why, for each, and what can be set up.
     """
     failures: list[tuple[str, str]] = []
+    seconds = _seconds(environment) if seconds is None else seconds
     for provider in chosen(environment, providers):
+        own = {name: environment[name].strip() for name in provider.needs}
         try:
             async with asyncio.timeout(seconds):
-                found = await _ask(provider, query, environment, transport)
+                found = await _ask(provider, query, own, transport)
         except TimeoutError:
             failures.append((provider.label, f"no answer within {seconds:g} s"))
         except SearchError as error:
-            failures.append((provider.label, _redacted(error.message, provider, environment)))
+            failures.append((provider.label, _redacted(error.message, provider, own)))
         else:
-            matching = of_sites(found, query.sites) if query.sites else found
-            off_site = bool(found) and not matching
-            return Found(provider, tuple(matching or found), tuple(failures), off_site)
+            fitting, unmet = narrowed(found, query, datetime.now(UTC).date())
+            return Found(provider, tuple(fitting), tuple(failures), unmet)
     tried = "; ".join(f"{label}: {why}" for label, why in failures) or "none is set up"
     keys = "; ".join(f"{each.label} ({' and '.join(each.needs)})" for each in providers if each.needs)
     raise ToolError(f"No search service answered. {tried}.", hint=f"The user can set up another one: {keys}.")
+
+
+def _seconds(environment: Mapping[str, str]) -> float:
+    try:
+        return min(max(1.0, float(environment.get(SECONDS_VARIABLE, "") or SECONDS)), MOST_SECONDS)
+    except ValueError:
+        return SECONDS
 
 
 def _missing(provider: SearchProvider, environment: Mapping[str, str]) -> list[str]:
@@ -181,19 +214,22 @@ async def _send(request: SearchRequest, transport: httpx.AsyncBaseTransport | No
     import httpx
 
     headers = {"user-agent": user_agent(), "accept-encoding": ENCODINGS, **(request.headers or {})}
-    timeout = httpx.Timeout(connect=_CONNECT, read=SECONDS, write=SECONDS, pool=_CONNECT)
     try:
-        async with httpx.AsyncClient(timeout=timeout, transport=transport) as client:
-            is_post = request.json is not None or request.form is not None
-            sent = client.build_request(
-                "POST" if is_post else "GET",
-                request.url,
-                params=request.params,
-                headers=headers,
-                json=request.json,
-                data=dict(request.form) if request.form is not None else None,
-            )
-            response = await client.send(sent, stream=True)
+        is_post = request.json is not None or request.form is not None
+        sent = httpx.Request(
+            "POST" if is_post else "GET",
+            request.url,
+            params=request.params,
+            headers=headers,
+            json=request.json,
+            data=dict(request.form) if request.form is not None else None,
+            extensions={
+                "timeout": {"connect": _CONNECT, "read": MOST_SECONDS, "write": MOST_SECONDS, "pool": _CONNECT}
+            },
+        )
+        proxy = environment_proxy(sent.url.scheme, sent.url.host)
+        async with transport or httpx.AsyncHTTPTransport(proxy=proxy) as carrier:
+            response = await carrier.handle_async_request(sent)
             try:
                 return response.status_code, await read_body(response, _MOST_BYTES)
             finally:
@@ -205,8 +241,6 @@ async def _send(request: SearchRequest, transport: httpx.AsyncBaseTransport | No
 
 def _said(body: bytes) -> str:
     """Return the service's own words on a failure."""
-    import json
-
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -218,8 +252,15 @@ def _said(body: bytes) -> str:
 
 
 def _redacted(text: str, provider: SearchProvider, environment: Mapping[str, str]) -> str:
-    """Return a text without the provider's keys."""
+    """Return a text without the provider's keys, also as an address or JSON would write them."""
     for name in provider.secrets:
-        if len(value := environment.get(name, "").strip()) >= _SHORTEST_KEY:
-            text = text.replace(value, "***")
+        value = environment.get(name, "")
+        with suppress(ValueError):
+            if (password := urlsplit(value).password) is not None:
+                text = text.replace(value, "***").replace(password, "***")
+        if value.lower().startswith(("http://", "https://")):
+            continue
+        for spelling in {value, *(write(value) for write in _SPELLINGS)}:
+            if len(spelling) >= _SHORTEST_KEY:
+                text = text.replace(spelling, "***")
     return text

@@ -27,6 +27,13 @@ ALLOW_VARIABLE: Final = "ZIDANE_WEB_ALLOW"
 """Environment variable that names what may be fetched besides the public web, separated by commas."""
 
 _PORTS: Final = {"http": 80, "https": 443}
+_OTHER_PORTS: Final = frozenset(
+    {1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110}
+    | {111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531}
+    | {532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060}
+    | {5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211}
+)
+"""Where mail, shells, databases and the like are spoken (https://fetch.spec.whatwg.org/#port-blocking and two more)."""
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BARE: Final = re.compile(r"[^\s/?#:@\\]+\.[^\s/?#:@\\]+(?::\d+)?(?:[/?#]|$)")
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -113,8 +120,11 @@ def check_address(address: WebAddress, allowed: Allowed) -> None:
     Raises
     ------
     ToolNotAllowedError
-        The host is an address or a name that is not of the public web, and not allowed.
+        The host is an address or a name that is not of the public web, or the port one where no web is spoken, and
+        that is not allowed.
     """
+    if address.port in _OTHER_PORTS and not allowed.may_name(address.host, address.port):
+        raise refused(str(address), f"port {address.port} is not one of the web", _allow_hint(address))
     if address.literal is not None:
         check_ip(address, address.literal, allowed)
     elif private_name(address.host) and not allowed.may_name(address.host, address.port):
