@@ -56,7 +56,7 @@ async def commit(context: ToolContext, plan: Plan) -> ToolOutput:
 
 async def _carry_out(context: ToolContext, files: ExecutionContext, plan: Plan) -> ToolOutput:
     metadata: dict[str, Any] = {WRITTEN: list(dict.fromkeys(each.path for each in plan.files))}
-    metadata[EDIT] = edit_metadata(plan.files, plan.outcomes)
+    metadata[EDIT] = await asyncio.to_thread(edit_metadata, plan.files, plan.outcomes)  # of up to a thousand files
     text = plan.text
     async with writing(files, metadata[WRITTEN]):
         if plan.act is not None:

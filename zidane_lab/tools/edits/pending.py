@@ -43,6 +43,9 @@ PENDING: Final = "pending"
 MOST_PENDING: Final = 10
 """Previews that may wait at the same time."""
 
+_NAMED: Final = 5
+"""Files of a preview that are named; it may be of a thousand."""
+
 _REMINDER: Final = "This is a preview: nothing has been written. Call resolve to apply or discard it."
 
 
@@ -57,8 +60,9 @@ class Staged:
     @property
     def label(self) -> str:
         """What it would change, for people and models."""
-        files = ", ".join(each.name for each in self.plan.files)
-        return f"{self.plan.tool} of {files}" if files else self.plan.tool
+        names = [each.name for each in self.plan.files]
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        return f"{self.plan.tool} of {', '.join(names[:_NAMED])}{more}" if names else self.plan.tool
 
 
 class Pending:
