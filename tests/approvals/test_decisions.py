@@ -72,7 +72,8 @@ def test_what_was_not_offered_cannot_be_typed():
 def test_the_prompt_tells_what_always_would_allow():
     assert PLAIN.prompt == "Allow it? [y/N] "
     assert ALL.prompt == (
-        "Session or always would allow: every `make …` command\n"
+        "Session or always would allow: every `make …` command, whatever it runs "
+        "(still asked: what cannot be undone, secrets, other folders)\n"
         "Allow it? [y]es once, this [s]ession, [a]lways here, [N]o: "
     )
     assert "\x1b" not in Question("shell", "", "", remember=("shell:\x1b[2J:*",), choices=("once", "session")).prompt

@@ -223,7 +223,9 @@ async def test_what_could_not_be_stored_is_allowed_for_the_session_all_the_same(
     site = Site(tmp_path, Answer("always"), remember=broken)
     event = await site.call("shell", command="make")
     assert event.block is None
-    assert event.resume_state["approvals"]["problem"] == "not remembered: disk full"
+    assert (
+        "could not be stored, so it holds for this session only: disk full" in event.resume_state["approvals"]["notice"]
+    )
     assert site.grants.entries == ["shell:make:*"]
 
 
@@ -409,3 +411,81 @@ async def test_a_link_to_a_secret_is_seen_in_commands(tmp_path, monkeypatch):
     site.kept += ["shell"]
     assert await site.shell("cat notes.txt") is not None
     assert await site.shell("cat other.txt") is None
+
+
+# --- failing closed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.asyncio
+async def test_what_cannot_be_foreseen_is_asked_about(tmp_path):
+    async def broken(tool, arguments):
+        raise OSError("gone")
+
+    site = Site(tmp_path, False, mode="accept-edits", foresee=broken)
+    assert "it cannot be judged (OSError)" in (await site.call("edit", path="a.py")).block
+    assert site.person.questions[0].choices == ("once", "deny")
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("tool", ["shell", "run_python", "edit", "monitor", "recipe", "read_file"])
+async def test_a_fault_anywhere_in_the_judge_asks(tmp_path, monkeypatch, tool):
+    from zidane_lab.approvals import assess_python, assess_shell, judging
+
+    def broken(*arguments, **options):
+        raise RecursionError
+
+    monkeypatch.setattr(assess_shell, "secret_reach", broken)
+    monkeypatch.setattr(assess_python, "python_reach", broken)
+    monkeypatch.setattr(judging, "assess_files", broken)
+    site = Site(tmp_path, None)
+    assert (await site.call(tool, command="ls", code="1", path="a")).block.startswith("refused")
+    assert site.asked == 1
+
+
+@pytest.mark.asyncio
+async def test_what_cannot_be_foreseen_again_after_the_answer_does_not_run(tmp_path):
+    from zidane_lab.approvals.assess import Foreseen
+
+    looks = []
+
+    async def once(tool, arguments):
+        looks.append(tool)
+        if len(looks) > 1:
+            raise OSError("gone")
+        return Foreseen(writes=(str(tmp_path / "a.py"),))
+
+    site = Site(tmp_path, True, foresee=once)
+    assert "changed while it was asked about" in (await site.call("edit", path="a.py")).block
+
+
+@pytest.mark.asyncio
+async def test_code_allowed_to_the_letter_is_not_asked_about_again_and_other_code_is(tmp_path):
+    site = Site(tmp_path, Answer("always"), Answer("deny"))
+    code = "import shutil\nshutil.rmtree('out')"
+    assert (await site.call("run_python", code=code)).block is None
+    assert "exactly this Python code" in site.person.questions[0].remember_text
+    assert (await site.call("run_python", code=code)).block is None
+    assert site.asked == 1
+    site.kept.append("run_python")  # everything, but not what destroys
+    assert (await site.call("run_python", code="import os\nos.remove('a')")).block is None
+    assert (await site.call("run_python", code=code.replace("out", "src"))).block is not None
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("command", ["git push --force", "git reset --hard", "rm -rf x", "make; kubectl delete pod x"])
+async def test_what_destroys_asks_whatever_is_covered_and_offers_nothing_lasting(tmp_path, command):
+    site = Site(tmp_path, Answer("once"))
+    site.kept += ["shell:git:*", "shell:rm:*", "shell:make:*", "shell:kubectl:*", "shell"]
+    assert await site.shell(command) is None
+    assert (site.asked, site.person.questions[0].choices) == (1, ("once", "deny"))
+
+
+@pytest.mark.asyncio
+async def test_an_entry_of_the_project_does_not_hold_in_another_folder(tmp_path):
+    (tmp_path / "sub").mkdir()
+    site = Site(tmp_path, Answer("once"))
+    site.kept += ["shell:make:*"]
+    for cwd, asked in (("sub", 0), ("/tmp", 1), ("..", 2)):
+        assert await site.shell("make", cwd=cwd) is None
+        assert site.asked == asked
+    assert all(question.choices == ("once", "deny") for question in site.person.questions)

@@ -76,3 +76,14 @@ async def test_decisions_are_kept_in_a_chain_without_what_was_asked_about():
     assert not verify_audit(records[1:])
     assert not verify_audit([records[0], records[2]])
     assert not verify_audit([{**records[0], "decision": "deny"}, *records[1:]])
+
+
+@pytest.mark.asyncio
+async def test_a_page_that_is_declared_may_be_read_by_whichever_tool():
+    raw = {"actor": "a", "budget": "unbounded", "scopes": ["network"], "allow": ["fetch_url:example.org"]}
+    ask = Unattended(read_declaration(raw))
+    entries = ("fetch_url:example.org",)
+    assert (await ask(Question("read_file", "", "x", remember=entries, reach="network"))).decision == "once"
+    assert (
+        await ask(Question("read_file", "", "x", remember=("fetch_url:other.org",), reach="network"))
+    ).decision == "deny"

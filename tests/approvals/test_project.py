@@ -94,3 +94,40 @@ def test_a_repository_of_the_whole_home_folder_is_no_project(tmp_path, monkeypat
     (tmp_path / ".git").mkdir()
     (tmp_path / "work").mkdir()
     assert project_root(tmp_path / "work") == tmp_path / "work"
+
+
+def test_links_of_another_place_are_those_that_were_looked_up():
+    project = Project(
+        "/work", "/work/src", is_local=False, links={"/work/out": "/etc", "/work/x": "", "/work/src/a": "/work/b"}
+    )
+    assert not project.contains("../out")
+    assert not project.contains("../x")
+    assert project.contains("a")
+    assert project.contains("other")
+    moved = Project("/work", "/work", is_local=False, links={"/work": "/mnt/work", "/work/a": "/mnt/work/a"})
+    assert moved.contains("a")
+
+
+def test_code_is_judged_by_the_project_of_the_kernel_wherever_files_are():
+    import asyncio
+
+    from zidane_lab.approvals.gate import Gate
+    from zidane_lab.events import Ids, ToolGate
+
+    async def ask(_question):
+        return False
+
+    gate = Gate(
+        ask,
+        mode="accept-edits",
+        tiers={"write_file": "write"},
+        project=lambda: Project("/srv/work", "/srv/work", is_local=False),
+        here=lambda: Project("/home/me/work", "/home/me/work"),
+    )
+    for path, passes in (("/srv/work/a.csv", False), ("/home/me/work/a.csv", True)):
+        event = ToolGate(Ids(), "run_python", {"code": f"df.to_csv('{path}')"})
+        asyncio.run(gate(event))
+        assert (event.block is None) is passes
+        event = ToolGate(Ids(), "write_file", {"path": path, "content": ""})
+        asyncio.run(gate(event))
+        assert (event.block is None) is not passes

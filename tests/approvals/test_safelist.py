@@ -144,7 +144,10 @@ def test_other_tools_are_covered_by_the_first_word_of_their_main_argument():
 @pytest.mark.parametrize(
     ("entry", "text"),
     [
-        ("shell:git:*", "every `git …` command"),
+        ("shell:git:*", "every `git …` command, `git push` too"),
+        ("shell:make:*", "every `make …` command, whatever it runs"),
+        ("shell:curl:*", "every `curl …` command, wherever it leads"),
+        ("shell:mkdir:*", "every `mkdir …` command"),
         ("shell:>:*", "writing files by redirection"),
         ("shell", "every call of shell"),
         ("fetch_url:example.org", "fetch_url at example.org"),

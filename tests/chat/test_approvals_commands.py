@@ -40,8 +40,8 @@ async def test_the_list_tells_what_is_covered_and_where(chat):
     chat.grants.allow(["shell:make:*"])
     await say(chat, "deny shell:rm:*")
     text = await say(chat, "")
-    assert "| 1 | `shell:git:*` | every `git …` command | always here |" in text
-    assert "| 2 | `shell:make:*` | every `make …` command | this session |" in text
+    assert "| 1 | `shell:git:*` | every `git …` command, `git push` too | always here |" in text
+    assert "| 2 | `shell:make:*` | every `make …` command, whatever it runs | this session |" in text
     assert "| 3 | `shell:rm:*` | every `rm …` command | refused here |" in text
     assert "Mode `auto`" in text
 

@@ -114,3 +114,13 @@ def test_two_that_write_at_once_lose_nothing(env, folder):
 
 def test_the_agents_own_files_are_the_users_folder(env):
     assert own_files(env) == (env["ZIDANE_HOME"],)
+
+
+def test_another_place_has_a_list_of_its_own(env, folder):
+    safelist_for(folder, env).remember(["shell:make:*"])
+    there = safelist_for(folder, env, where="ssh me@host")
+    assert there.allowed() == ()
+    there.remember(["shell:ls:*"])
+    assert safelist_for(folder, env, where="ssh me@host").allowed() == ("shell:ls:*",)
+    assert safelist_for(folder, env).allowed() == ("shell:make:*",)
+    assert safelist_for(folder, env, where="docker x").allowed() == ()

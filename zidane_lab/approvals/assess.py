@@ -13,28 +13,33 @@ from typing import Any, Final
 
 from zidane_lab.approvals.modes import Reach
 from zidane_lab.approvals.project import Project
-from zidane_lab.approvals.python_code import classify
-from zidane_lab.approvals.python_scope import scope_of
 from zidane_lab.approvals.safelist import (
+    FETCH_TOOL,
     IMPLICITLY_SAFE,
-    PYTHON_TOOL,
-    SHELL_TOOL,
-    SHELL_TOOLS,
     first_token,
     host_of,
     suggest_entries,
 )
 from zidane_lab.approvals.secrets import looks_secret
-from zidane_lab.approvals.shell_code import ShellVerdict, classify_shell
 from zidane_lab.tools.base import Tier
+from zidane_lab.tools.reading.targets import is_url
 
-__all__ = ["Assessment", "Surroundings", "assess", "paths_in"]
+__all__ = ["Assessment", "Foreseen", "Surroundings", "assess_files", "names_own", "paths_in", "placed"]
 
 _MAY: Final[Mapping[str, str]] = {
     "write": "may change files",
     "execute": "may do anything its author wrote",
     "network": "may use the network",
 }
+_PREVIEWS: Final[Mapping[str, bool]] = {
+    "apply_patch": False,
+    "ast_edit": True,
+    "edit": False,
+    "edit_lines": False,
+    "multi_edit": False,
+    "write_file": False,
+}
+"""Tools that change nothing where their argument ``preview`` is true, and what it is if left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,16 @@ class Assessment:
         Entries that would cover the next such call.
     is_coverable
         Whether entries can cover it at all.
+    is_exact
+        Its tokens stand for exactly this call, so that they cover what is critical, too.
     said
         Words of it that rules of denial look at where not all is told.
+    listed
+        The tool whose entries count for it.
+    advice
+        What the model should do instead, unasked: the call would show more than is meant.
+    shown
+        What it does beyond its arguments, for the person.
     """
 
     tier: Tier
@@ -75,8 +88,12 @@ class Assessment:
     harmless: frozenset[str] = frozenset()
     suggested: tuple[str, ...] = ()
     is_coverable: bool = True
+    is_exact: bool = False
     host: str = ""
     said: frozenset[str] = frozenset()
+    listed: str = ""
+    advice: str = ""
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +105,38 @@ class Surroundings:
     known: Mapping[str, str] = field(default_factory=dict)
 
 
-def assess(tool: str, arguments: Mapping[str, Any], tier: Tier, around: Surroundings) -> Assessment:
-    """Judge one call."""
-    if tool == PYTHON_TOOL:
-        return _python(arguments, around)
-    if tool == "monitor" and arguments.get("command") is None:
-        return Assessment("execute", "read", ("it watches a task",), is_coverable=False)
-    if tool in SHELL_TOOLS:
-        return _shell(arguments, around)
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What only the tools themselves can tell about a call beforehand.
+
+    Parameters
+    ----------
+    writes
+        Absolute paths of the files it would change; ``None`` where that is not told.
+    command, cwd
+        The command line it would run, and where; ``None`` for none.
+    """
+
+    writes: tuple[str, ...] | None = None
+    command: str | None = None
+    cwd: str | None = None
+
+
+def assess_files(
+    tool: str, arguments: Mapping[str, Any], tier: Tier, around: Surroundings, foreseen: Foreseen | None = None
+) -> Assessment:
+    """Judge a call that runs neither code nor a command."""
+    listed = tool
     if tool in IMPLICITLY_SAFE:
         tier = "read"
-    paths = tuple(paths_in(arguments))
-    secrets = tuple(f"{path!r} commonly holds secrets" for path in paths if looks_secret(path))
-    host = host_of(tool, arguments)
+        address = arguments.get("path")
+        if tool == "read_file" and isinstance(address, str) and is_url(address):
+            tier, listed, arguments = "network", FETCH_TOOL, {"url": address.strip()}
+    writes = foreseen.writes if foreseen is not None else None
+    if _only_shows(tool, arguments) or (tier == "write" and writes == ()):
+        tier = "read"
+    paths = tuple(dict.fromkeys((*paths_in(arguments), *(writes or ()))))
+    secrets = tuple(f"{path!r} commonly holds secrets" for path in paths if _is_secret(path, around.project))
     token = first_token(arguments)
     base = Assessment(
         tier,
@@ -108,20 +144,42 @@ def assess(tool: str, arguments: Mapping[str, Any], tier: Tier, around: Surround
         secrets,
         secrets,
         tokens=(token,) if token else (),
-        suggested=suggest_entries(tool, arguments),
-        host=host,
+        suggested=suggest_entries(listed, arguments),
+        host=host_of(listed, arguments),
+        listed=listed,
+        shown=tuple(f"changes {path}" for path in writes or () if path not in arguments.values()),
     )
     if tier == "read":
         return base
     base = replace(base, reasons=(f"it {_MAY.get(tier, _MAY['execute'])}", *secrets))
-    return _placed(base, paths, around.project) if tier == "write" else base
+    if tier != "write":
+        return base
+    return placed(base, tuple(each for path in paths for each in _files_of(path)), around.project)
 
 
-def _placed(base: Assessment, targets: tuple[str, ...], project: Project | None) -> Assessment:
+def _only_shows(tool: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a call of an editing tool only shows what would change; ``resolve`` is asked about then."""
+    return tool in _PREVIEWS and arguments.get("preview", _PREVIEWS[tool]) is True
+
+
+def _is_secret(path: str, project: Project | None) -> bool:
+    """Whether a path as a tool takes it, or what it links to, commonly holds secrets."""
+    return looks_secret(path) or (project is not None and project.is_local and looks_secret(project.joined(path)))
+
+
+def _files_of(path: str) -> Iterator[str]:
+    """Yield what a path to write may be: itself, and what is before each colon (``a.zip:inner``, ``d.db:table``)."""
+    yield path
+    for match in re.finditer(r"[:?]", path):
+        if match.start() > 1:  # not a drive's letter
+            yield path[: match.start()]
+
+
+def placed(base: Assessment, targets: tuple[str, ...], project: Project | None) -> Assessment:
     """Add what the places of written files mean."""
     if project is None:
         return base
-    objections = tuple(filter(None, map(project.objection, targets)))
+    objections = tuple(dict.fromkeys(filter(None, map(project.objection, targets))))
     return replace(
         base,
         reasons=(*base.reasons, *objections),
@@ -131,35 +189,7 @@ def _placed(base: Assessment, targets: tuple[str, ...], project: Project | None)
     )
 
 
-# --- Python ---------------------------------------------------------------------------------------------
-
-
-def _python(arguments: Mapping[str, Any], around: Surroundings) -> Assessment:
-    code = arguments.get("code")
-    if not isinstance(code, str):
-        return Assessment("execute", "execute", ("its code is not a text",), is_coverable=False)
-    verdict = classify(code, protected=around.protected, known=around.known)
-    if verdict.risk == "pure":
-        return Assessment("execute", "compute", ("it runs code",))
-    reasons = tuple(map(str, verdict.reasons)) or ("it cannot be judged",)
-    scope = scope_of(code, verdict, around.project, protected=around.protected, known=around.known)
-    critical = tuple(str(reason) for reason in verdict.reasons if "secret" in reason.why)
-    own = _names_own(code, around.project)
-    base = Assessment(
-        "execute",
-        "write" if scope.is_writing else "execute",
-        reasons,
-        critical + own,
-        touches_own=bool(own),
-        tokens=scope.tokens,
-        suggested=tuple(f"{PYTHON_TOOL}:{token}:*" for token in scope.tokens),
-        is_coverable=scope.is_coverable,
-    )
-    base = replace(base, reasons=base.reasons + own)
-    return _placed(base, scope.targets, around.project) if scope.targets else base
-
-
-def _names_own(text: str, project: Project | None) -> tuple[str, ...]:
+def names_own(text: str, project: Project | None) -> tuple[str, ...]:
     """Say whether a text that does more than look names the agent's own files."""
     names = {".zidane", "ZIDANE_HOME", "safelist.json"}
     if project is not None:  # also as `~/.config/zidane`
@@ -167,62 +197,12 @@ def _names_own(text: str, project: Project | None) -> tuple[str, ...]:
     return ("names the agent's own files",) if any(name in text for name in names) else ()
 
 
-# --- shell ----------------------------------------------------------------------------------------------
-
-
-def _shell(arguments: Mapping[str, Any], around: Surroundings) -> Assessment:
-    command = arguments.get("command")
-    if not isinstance(command, str):
-        return Assessment("execute", "execute", ("its command is not a text",), is_coverable=False)
-    folder = arguments.get("cwd")
-    elsewhere = bool(folder)
-    verdict = classify_shell(command, folder=folder if isinstance(folder, str) else "")
-    linked = tuple(
-        f"{path!r} commonly holds secrets" for path in verdict.paths if not secret_told(verdict) and looks_secret(path)
-    )
-    if set(verdict.tokens) <= {"ls", "cd", "stat", "find", "tree", "test", "du"}:
-        linked = ()
-    reasons = tuple(map(str, verdict.reasons)) + linked
-    own = _names_own(f"{folder or ''}\n{command}", around.project) if reasons else ()
-    variables = ("sets variables for the command",) if arguments.get("env") else ()
-    base = Assessment(
-        "execute",
-        verdict.level if not linked and not variables else "execute",
-        reasons + own + variables or ("it runs a command",),
-        (*verdict.critical, *linked, *own),
-        touches_own=bool(own),
-        tokens=verdict.tokens,
-        harmless=verdict.harmless,
-        suggested=suggest_entries(SHELL_TOOL, arguments, verdict),
-        is_coverable=not verdict.is_opaque and not variables,
-        said=_said(verdict),
-    )
-    placed = _placed(base, verdict.targets, around.project) if verdict.targets else base
-    if verdict.is_bounded and not elsewhere:
-        return placed
-    unknown = (
-        tuple(reason.why for reason in verdict.reasons if reason.code == "deletes") if verdict.targets == () else ()
-    )
-    return replace(placed, in_project=False, is_coverable=placed.is_coverable and not unknown)
-
-
-def secret_told(verdict: ShellVerdict) -> bool:
-    """Whether a verdict says already that secrets are involved."""
-    return any(reason.code == "secrets" for reason in verdict.reasons)
-
-
-def _said(verdict: ShellVerdict) -> frozenset[str]:
-    if not verdict.is_opaque:
-        return frozenset()
-    texts = (word.text for head in verdict.heads for word in head.argv)
-    raws = (reason.text for reason in verdict.reasons)
-    return frozenset(part for text in (*texts, *raws) for part in re.split(r"[^\w./+-]+", text) if part)
-
-
 def paths_in(value: object, key: str = "") -> Iterator[str]:
-    """Yield the arguments that name files, at any depth."""
+    """Yield the arguments that name files, at any depth; of a patch the files it is about."""
     if isinstance(value, str):
-        if any(word in key for word in ("path", "file", "source", "target", "url")):
+        if key == "patch":
+            yield from _patched(value)
+        elif any(word in key for word in ("path", "file", "source", "target", "url")):
             yield value
     elif isinstance(value, Mapping):
         for name, each in value.items():
@@ -230,3 +210,18 @@ def paths_in(value: object, key: str = "") -> Iterator[str]:
     elif isinstance(value, (list, tuple)):
         for each in value:
             yield from paths_in(each, key)
+
+
+_NAMED: Final = re.compile(
+    r"^(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|\+\+\+|---|(?:rename|copy) (?:from|to))"
+    r" *(?P<path>.+?)(?:\t.*)?$",
+    re.MULTILINE,
+)
+
+
+def _patched(patch: str) -> Iterator[str]:
+    """Yield the names in a patch, also of one that cannot be applied; with and without what git puts before them."""
+    for match in _NAMED.finditer(patch):
+        path = match["path"].strip().strip('"')
+        if path != "/dev/null":
+            yield path.partition("/")[2] if re.match(r"[abiwco12]/", path) else path

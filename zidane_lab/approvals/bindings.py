@@ -73,6 +73,8 @@ class BindingVisitor(ast.NodeVisitor, ABC):
             full = f"{origin}.{node.attr}"
             if not full.startswith(_SETTINGS) and self.is_module(origin):
                 self.report(node, f"changes {full} for everybody")
+        if node.attr in {"__class__", "__dict__"}:
+            self.report(node, "changes what an object is")
         if isinstance(node.value, ast.Attribute) and node.value.attr == "__class__":
             self.report(node, "changes a class for everybody")
 

@@ -6,20 +6,23 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from zidane_lab.approvals.builtin_calls import Code, judge_builtin
+from zidane_lab.approvals.called import Called
 from zidane_lab.approvals.folding import reaches_attribute
+from zidane_lab.approvals.loading import judge_loading, judge_opened
 from zidane_lab.approvals.origins import Names
+from zidane_lab.approvals.page import judge_shown
 from zidane_lab.approvals.rules import DATA_METHODS, METHODS, TEXT_RUNNERS, WRITERS_WITH_PATH, method_effect
+from zidane_lab.approvals.secrets import secret_name
 from zidane_lab.approvals.texts import (
     is_address,
     is_read_only_database,
     opens_for_writing,
     saves_to,
-    script_in,
     sql_effect,
+    sql_files,
 )
 
 __all__ = ["HIGHER_ORDER", "judge"]
@@ -63,16 +66,12 @@ _MODES: Final = {
 }
 """Functions with a mode: its position and its default."""
 
-_PICKLES: Final = {"numpy.load": 2, "numpy.lib.format.read_array": 1, "numpy.lib.npyio.NpzFile": 2}
-"""NumPy's loaders, with the position of ``allow_pickle``."""
-
 _MODE: Final = re.compile(r"[rwaxbtU+]{1,4}(?:[:|]\w*)?")
 _OPENING: Final = re.compile(r"open|file|memmap", re.IGNORECASE)
 _READING: Final = re.compile(
     r"(?:read|load|open|scan|fetch|get|imread|from|parse|retrieve|request|stream)(?:_\w+)?|Image|Audio"
 )
 _ADDRESS_NAME: Final = re.compile(r"\b\w*(?:url|uri|href|endpoint)s?\b", re.IGNORECASE)
-_SHOWING: Final = frozenset({"HTML", "SVG", "Markdown", "Latex", "display_html", "display_svg"})
 _TARGETS: Final = frozenset(
     {"buf", "excel_writer", "file", "filename", "filepath", "fname", "path", "path_or_buf", "path_or_buffer"}
 )
@@ -86,46 +85,6 @@ _TEXT_ONLY: Final = frozenset(
 _UNSEEN_MODE: Final = "opens a file in a mode that cannot be seen here"
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A call with what its function may be: full origins and last names."""
-
-    node: ast.Call
-    names: Names
-    origins: frozenset[str]
-    lasts: frozenset[str]
-
-    @property
-    def receiver(self) -> ast.expr | None:
-        return self.node.func.value if isinstance(self.node.func, ast.Attribute) else None
-
-    @property
-    def arguments(self) -> list[ast.expr]:
-        return [*self.node.args, *(each.value for each in self.node.keywords)]
-
-    @property
-    def is_spread(self) -> bool:
-        """Whether arguments come from somewhere else, as in ``f(*args, **options)``."""
-        starred = any(isinstance(each, ast.Starred) for each in self.node.args)
-        return starred or any(each.arg is None for each in self.node.keywords)
-
-    @property
-    def is_attribute(self) -> bool:
-        """Whether it is a method or a module's function, however it was imported."""
-        return self.receiver is not None or any("." in each for each in self.origins)
-
-    def argument(self, position: int | None, keyword: str) -> ast.expr | None:
-        """Return an argument by keyword or position."""
-        for each in self.node.keywords:
-            if each.arg == keyword:
-                return each.value
-            if each.arg is None and isinstance(each.value, ast.Dict):  # `**{"mode": "w"}`
-                for key, value in zip(each.value.keys, each.value.values, strict=True):
-                    if isinstance(key, ast.Constant) and key.value == keyword:
-                        return value
-        return self.node.args[position] if position is not None and len(self.node.args) > position else None
-
-
 def judge(
     node: ast.Call, names: Names, *, is_module: Callable[[str], bool], parent: ast.AST | None
 ) -> Iterator[str | Code]:
@@ -134,22 +93,23 @@ def judge(
     lasts = {each.rpartition(".")[2] for each in origins}
     if isinstance(node.func, (ast.Attribute, ast.Name)):
         lasts.add(node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id)
-    call = _Call(node, names, origins, frozenset(lasts))
+    call = Called(node, names, origins, frozenset(lasts))
     yield from judge_builtin(node, names, origins, is_module=is_module, parent=parent)
     yield from _opening(call)
     yield from _moving(call)
     yield from _writing(call)
     yield from _querying(call)
     yield from _connecting(call)
-    yield from _loading(call)
+    yield from judge_loading(call)
+    yield from judge_opened(call)
     yield from _network(call)
-    yield from _showing(call)
+    yield from judge_shown(call)
     yield from _formatting(call, is_module)
     if call.lasts & HIGHER_ORDER:
         yield from _methods_by_name(call)
 
 
-def _opening(call: _Call) -> Iterator[str]:
+def _opening(call: Called) -> Iterator[str]:
     """Judge ``open`` and its like by their mode."""
     opener = next((each for each in call.origins if each in _MODES), None)
     if opener is not None:
@@ -164,7 +124,7 @@ def _opening(call: _Call) -> Iterator[str]:
         yield from _opening_unknown(call)
 
 
-def _opening_unknown(call: _Call) -> Iterator[str]:
+def _opening_unknown(call: Called) -> Iterator[str]:
     """Judge ``something.open(…)``: a path's takes the mode first, a module's takes the path first."""
     given = [*call.node.args[:2], *(each.value for each in call.node.keywords if each.arg == "mode")]
     for texts in map(call.names.texts, given):
@@ -200,7 +160,7 @@ def _is_data(origin: str) -> bool:
     )
 
 
-def _moving(call: _Call) -> Iterator[str]:
+def _moving(call: Called) -> Iterator[str]:
     """Tell ``path.rename("new")`` from ``df.rename(columns=…)`` and ``text.replace("a", "b")``."""
     if not call.lasts & {"rename", "replace", "move", "copy", "extract"} or not call.is_attribute:
         return
@@ -223,7 +183,7 @@ def _moving(call: _Call) -> Iterator[str]:
         yield "may move or rename a file"
 
 
-def _writing(call: _Call) -> Iterator[str]:
+def _writing(call: Called) -> Iterator[str]:
     """Judge what writes only when it is told where: ``to_csv``, a log's file, ``print``'s."""
     for last in call.lasts:
         if last in WRITERS_WITH_PATH:
@@ -243,7 +203,7 @@ def _writing(call: _Call) -> Iterator[str]:
         yield "writes to a file"
 
 
-def _querying(call: _Call) -> Iterator[str | Code]:
+def _querying(call: Called) -> Iterator[str | Code]:
     """Judge code and SQL in texts: ``df.query``, ``pd.eval``, ``connection.execute``, ``read_sql``."""
     if not call.is_attribute or not call.arguments:
         return
@@ -255,7 +215,7 @@ def _querying(call: _Call) -> Iterator[str | Code]:
             yield "evaluates a text that cannot be seen here"
         for text in frozenset[str]().union(*(each for each in known if each)):
             if re.match(r"\s*(?:select|with|from)\s", text, re.IGNORECASE):
-                yield from filter(None, [sql_effect(text)])
+                yield from _sql(text)
             else:  # pandas: `column name` in backticks, @variable
                 plain = re.sub(r"`[^`]*`", "column", text).replace("@", "")
                 yield Code("\n".join(line.strip() for line in plain.strip().splitlines()))
@@ -266,7 +226,13 @@ def _querying(call: _Call) -> Iterator[str | Code]:
         texts = None if call.is_spread else call.names.texts(given)
         if texts is None:
             yield "runs SQL that cannot be seen here"
-        yield from filter(None, map(sql_effect, texts or ()))
+        for text in texts or ():
+            yield from _sql(text)
+
+
+def _sql(text: str) -> Iterator[str]:
+    yield from filter(None, [sql_effect(text)])
+    yield from (f"names {each!r}, which commonly holds secrets" for each in sql_files(text) if secret_name(each))
 
 
 def _is_expression(origins: frozenset[str]) -> bool:
@@ -274,7 +240,7 @@ def _is_expression(origins: frozenset[str]) -> bool:
     return bool(origins) and all(each.startswith(("polars.col()", "polars.element()")) for each in origins)
 
 
-def _connecting(call: _Call) -> Iterator[str]:
+def _connecting(call: Called) -> Iterator[str]:
     """Judge ``connect``: a database in memory, or one opened for reading only, is no one's data."""
     if "connect" in call.lasts and call.is_attribute and call.arguments:
         texts = call.names.texts(call.argument(0, "database"))
@@ -285,39 +251,7 @@ def _connecting(call: _Call) -> Iterator[str]:
             yield "opens a connection or a database"
 
 
-def _loading(call: _Call) -> Iterator[str]:
-    """Judge loaders that run code or fetch what they load."""
-    for keyword, why in (
-        ("allow_pickle", "loads a pickle, which runs the code in it"),
-        ("download", "uses the network"),
-        ("pretrained", "uses the network"),
-    ):
-        given = call.argument(None, keyword)
-        if given is not None and not (isinstance(given, ast.Constant) and not given.value):
-            yield why
-    yield from _loading_arrays(call)
-    if any(".datasets." in each and each.endswith(".load_data") for each in call.origins):
-        yield "uses the network"
-    if any("imagenet" in (call.names.texts(each) or ()) for each in call.arguments):
-        yield "uses the network"
-    if "load_extension" in call.lasts:
-        yield "loads an extension"
-
-
-def _loading_arrays(call: _Call) -> Iterator[str]:
-    """Judge NumPy's loaders, which take pickles and modes of mapped memory by position, too."""
-    position = next((_PICKLES[each] for each in call.origins if each in _PICKLES), None)
-    if position is None:
-        return
-    pickles = call.argument(position, "allow_pickle")
-    if call.is_spread or (pickles is not None and not (isinstance(pickles, ast.Constant) and not pickles.value)):
-        yield "loads a pickle, which runs the code in it"
-    mapped = call.argument(1, "mmap_mode") if "numpy.load" in call.origins else None
-    if mapped is not None and not (isinstance(mapped, ast.Constant) and mapped.value in {None, "r", "c"}):
-        yield "opens a file for writing"
-
-
-def _formatting(call: _Call, is_module: Callable[[str], bool]) -> Iterator[str]:
+def _formatting(call: Called, is_module: Callable[[str], bool]) -> Iterator[str]:
     """Judge ``"{0.os.environ}".format(logging)``: a template looks up attributes."""
     if not call.lasts & {"format", "format_map"}:
         return
@@ -337,7 +271,7 @@ def _formatting(call: _Call, is_module: Callable[[str], bool]) -> Iterator[str]:
             yield "looks up what cannot be seen here"
 
 
-def _network(call: _Call) -> Iterator[str]:
+def _network(call: Called) -> Iterator[str]:
     """Judge addresses among the arguments, and arguments named like addresses."""
     written = call.node.func
     name = written.attr if isinstance(written, ast.Attribute) else written.id if isinstance(written, ast.Name) else ""
@@ -353,7 +287,7 @@ def _network(call: _Call) -> Iterator[str]:
             yield "may use the network"
 
 
-def _reads(call: _Call) -> bool:
+def _reads(call: Called) -> bool:
     """Whether it is a reader that is called, or one that is handed on to be called."""
     lasts = set(call.lasts)
     if call.lasts & HIGHER_ORDER:
@@ -361,24 +295,13 @@ def _reads(call: _Call) -> bool:
     return any(_READING.fullmatch(each) and not each.startswith("from") for each in lasts)
 
 
-def _sources(call: _Call) -> list[ast.expr]:
+def _sources(call: Called) -> list[ast.expr]:
     """Return what a reader may be given as an address."""
     mapped = [call.receiver] if call.receiver is not None and call.lasts & HIGHER_ORDER else []
     return [*mapped, *call.arguments]
 
 
-def _showing(call: _Call) -> Iterator[str]:
-    """Judge what is put into the page."""
-    if call.lasts & _SHOWING:
-        for argument in call.arguments:
-            parts = [each.value for each in ast.walk(argument) if isinstance(each, ast.Constant)]
-            texts = [*(part for part in parts if isinstance(part, str)), *(call.names.texts(argument) or ())]
-            yield from dict.fromkeys(filter(None, map(script_in, texts)))
-    if call.lasts & {"Javascript", "display_javascript"}:
-        yield "runs JavaScript in the browser"
-
-
-def _methods_by_name(call: _Call) -> Iterator[str]:
+def _methods_by_name(call: Called) -> Iterator[str]:
     """Judge methods called by their name, as in ``df.agg("to_csv")``."""
     for argument in call.arguments:
         names = {each.value for each in ast.walk(argument) if isinstance(each, ast.Constant)}

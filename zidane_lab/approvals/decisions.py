@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
-from zidane_lab.approvals.safelist import describe_entry, parse_entry
+from zidane_lab.approvals.safelist import SHELL_TOOL, describe_entry, parse_entry
 
 __all__ = ["Answer", "Ask", "Choice", "Grants", "Question", "as_answer", "first_answer", "printable", "read_answer"]
 
@@ -73,7 +73,10 @@ class Question:
     @property
     def remember_text(self) -> str:
         """What *session* and *always* would allow, in words; empty where nothing can be remembered."""
-        return printable("; ".join(map(describe_entry, self.remember)))
+        words = "; ".join(map(describe_entry, self.remember))
+        if any(entry.startswith(f"{SHELL_TOOL}:") for entry in self.remember):
+            words += " (still asked: what cannot be undone, secrets, other folders)"
+        return printable(words)
 
     @property
     def prompt(self) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from zidane_lab.approvals.assess import Assessment, Surroundings, assess
+from zidane_lab.approvals.assess import Assessment, Foreseen, Surroundings
 from zidane_lab.approvals.decisions import Answer, Ask, Choice, Grants, Question, as_answer
+from zidane_lab.approvals.judging import assess
 from zidane_lab.approvals.modes import BYPASS_BANNER, MODES, Case, Decision, Mode, decide
 from zidane_lab.approvals.project import Project
 from zidane_lab.approvals.safelist import PYTHON_TOOL, SHELL_TOOL, SHELL_TOOLS, covers
@@ -20,12 +21,14 @@ from zidane_lab.errors import AbortedError, ConfigurationError
 from zidane_lab.events import ToolGate
 from zidane_lab.tools.base import Tier
 
-__all__ = ["BYPASS_TOOL", "Ask", "Gate", "Mode", "Question"]
+__all__ = ["BYPASS_TOOL", "NOTICE", "STATE", "Ask", "Gate", "Mode", "Question"]
 
 BYPASS_TOOL: Final = "bypass"
 """Stands in the question that confirms the mode, where otherwise the tool is named."""
 STATE: Final = "approvals"
 """Name under which the gate keeps its decision with a call that may be resumed."""
+NOTICE: Final = "notice"
+"""Name under which something to tell the person stands beside a decision."""
 
 _SHOWN_ARGUMENT: Final = 300
 _SHOWN_REASONS: Final = 20
@@ -58,12 +61,16 @@ class Gate:
         (:func:`zidane_lab.approvals.names.known_names`).
     project
         Which files belong to the project, at the time of the call; ``None`` where nobody knows.
+    here
+        The same for code, which runs in the kernel wherever files and commands are; ``project`` if left out.
     grants
         What was allowed for this session; pass the same one to every run of it.
     safelist, denied
         Entries of the project that allow and that deny, at the time of the call. What is denied wins.
     remember
         Stores entries for *always here*; without it that is not offered.
+    foresee
+        Returns what only the tools can tell about a call: the files it writes, the command it runs.
     preview
         Returns the unified diff of what a call would change, to be shown with the question.
     hunks_of
@@ -85,16 +92,20 @@ class Gate:
     protected: Callable[[], frozenset[str]] = frozenset
     known: Callable[[], Mapping[str, str]] = _no_names
     project: Callable[[], Project | None] = lambda: None
+    here: Callable[[], Project | None] | None = None
     grants: Grants = field(default_factory=Grants)
     safelist: Callable[[], Sequence[str]] = _no_entries
     denied: Callable[[], Sequence[str]] = _no_entries
     remember: Callable[[Sequence[str]], None] | None = None
+    foresee: Callable[[str, Mapping[str, Any]], Awaitable[Foreseen | None]] | None = None
     preview: Callable[[str, Mapping[str, Any]], Awaitable[str]] | None = None
     hunks_of: Callable[[str, Mapping[str, Any]], int] | None = None
     keep_hunks: Callable[[dict[str, Any], tuple[bool, ...], str], dict[str, Any]] | None = None
     allow_bypass: bool = False
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _accepted: set[tuple[str, ...]] = field(default_factory=set)
+    _declined: list[bool] = field(default_factory=list)
+    """Whether the mode ``bypass`` was not confirmed in this run: it is asked for once."""
 
     def __post_init__(self) -> None:
         hint = f"Modes: {', '.join(MODES)}."
@@ -118,9 +129,13 @@ class Gate:
         if event.resumed:
             self._restore(event)
             return
+        foreseen: Foreseen | None = None
         try:
-            assessment = self._assess(event)
+            foreseen = await self._foreseen(event)
+            assessment = self._assess(event, foreseen)
             decision = self._decide(event, assessment)
+        except AbortedError:
+            raise
         except Exception as error:  # noqa: BLE001 - fail closed: what upsets the judge is asked about
             why = f"it cannot be judged ({type(error).__name__})"
             assessment = Assessment("execute", "execute", (why,), (why,), touches_own=True, is_coverable=False)
@@ -134,23 +149,42 @@ class Gate:
             if _act(event) in self._accepted or self._settled(event, assessment):
                 return
             await self._put(event, assessment)
+            await self._look_again(event, foreseen)
 
     # --- judging ------------------------------------------------------------------------------------------
 
-    def _assess(self, event: ToolGate) -> Assessment:
+    async def _foreseen(self, event: ToolGate) -> Foreseen | None:
+        return await self.foresee(event.tool, event.input) if self.foresee is not None else None
+
+    async def _look_again(self, event: ToolGate, foreseen: Foreseen | None) -> None:
+        """Refuse a call that would do something else now than what was asked about: a person took their time."""
+        if self.foresee is None or event.block is not None:
+            return
+        try:
+            same = await self._foreseen(event) == foreseen
+        except AbortedError:
+            raise
+        except Exception:  # noqa: BLE001 - fail closed: nobody knows what it would do now
+            same = False
+        if not same:
+            event.block = "refused: what this call would do changed while it was asked about. Look again and repeat it."
+
+    def _assess(self, event: ToolGate, foreseen: Foreseen | None = None) -> Assessment:
         tier = self.tiers.get(event.tool, "execute")
-        around = Surroundings(self.project(), self.protected(), self.known())
-        return assess(event.tool, event.input, tier, around)
+        project = self.here if self.here is not None and event.tool == PYTHON_TOOL else self.project
+        around = Surroundings(project(), self.protected(), self.known())
+        return assess(event.tool, event.input, tier, around, foreseen)
 
     def _decide(self, event: ToolGate, assessment: Assessment) -> Decision:
         case = Case(
             assessment.tier,
             assessment.reach,
-            is_critical=bool(assessment.critical),
+            is_critical=bool(assessment.critical) and not self._is_allowed_exactly(assessment),
             touches_own=assessment.touches_own,
             is_allowed=self._is_allowed(event.tool, assessment),
             is_denied=self._is_denied(event.tool, assessment),
             in_project=assessment.in_project,
+            advice=assessment.advice,
         )
         mode = "auto" if self.mode == "bypass" and not self.grants.bypass else self.mode
         return decide(mode, case)
@@ -159,7 +193,14 @@ class Gate:
         if not assessment.is_coverable:
             return False
         entries = (*self.grants.entries, *self.safelist())
-        return covers(entries, _listed(tool), self._needed(assessment), host=assessment.host)
+        return covers(entries, _listed(tool, assessment), self._needed(assessment), host=assessment.host)
+
+    def _is_allowed_exactly(self, assessment: Assessment) -> bool:
+        """Whether entries allow just this code, to the letter: then what is critical in it was seen."""
+        if not (assessment.is_exact and assessment.is_coverable):
+            return False
+        entries = {*self.grants.entries, *self.safelist()}
+        return bool(assessment.suggested) and entries.issuperset(assessment.suggested)
 
     def _needed(self, assessment: Assessment) -> tuple[str, ...]:
         """Return the tokens that need an entry: in mode ``ask`` all of them."""
@@ -173,7 +214,7 @@ class Gate:
             return False
         words = {*assessment.tokens, *assessment.said}
         names = {word.rpartition("/")[2] for word in words}  # /bin/rm is rm
-        listed = {tool, _listed(tool)}
+        listed = {tool, _listed(tool, assessment)}
         hit = any(covers(entries, each, [word]) for word in (words | names) for each in listed)
         return hit or any(covers(entries, each, (), host=assessment.host) for each in listed)
 
@@ -191,9 +232,11 @@ class Gate:
 
     async def _put(self, event: ToolGate, assessment: Assessment) -> None:
         """Ask, and refuse unless the answer is yes."""
-        asks_bypass = self.mode == "bypass" and not self.grants.bypass
-        if asks_bypass and await self._confirm_bypass() and self._settled(event, assessment):
-            return
+        asks_bypass = self.mode == "bypass" and not self.grants.bypass and not self._declined
+        if asks_bypass and await self._confirm_bypass():
+            event.resume_state[STATE] = {"decision": "bypass", NOTICE: BYPASS_BANNER}
+            if self._settled(event, assessment):
+                return
         question = await self._question(event, assessment)
         said = "; ".join(assessment.reasons[:_SHOWN_REASONS])
         try:
@@ -215,7 +258,7 @@ class Gate:
 
     def _accept(self, event: ToolGate, question: Question, answer: Answer) -> None:
         """Let a call run as it was allowed, and remember what was allowed beyond it."""
-        kept: dict[str, Any] = {"decision": answer.decision}
+        kept: dict[str, Any] = {**event.resume_state.get(STATE, {}), "decision": answer.decision}
         if answer.hunks is not None and not all(answer.hunks):
             kept |= {"hunks": list(answer.hunks), "reason": answer.reason}
         act = _act(event)
@@ -231,7 +274,9 @@ class Gate:
             try:
                 self.remember(question.remember)
             except Exception as error:  # noqa: BLE001 - the call was allowed; only the remembering failed
-                kept["problem"] = f"not remembered: {error}"
+                kept[NOTICE] = (
+                    f"What you allowed here from now on could not be stored, so it holds for this session only: {error}"
+                )
 
     def _keep(self, event: ToolGate, kept: Mapping[str, Any]) -> bool:
         """Leave only what was allowed of a change; ``False``, and a block, where that cannot be done."""
@@ -273,7 +318,7 @@ class Gate:
         return Question(
             event.tool,
             _text(event.input.get("intent")),
-            _target(event),
+            "\n".join([_target(event), *assessment.shown]),
             assessment.reasons,
             remember,
             await self._diff(event),
@@ -284,9 +329,9 @@ class Gate:
 
     def _offered(self, tool: str, assessment: Assessment) -> tuple[str, ...]:
         """Return the entries to offer: those still needed, if with them the call would pass."""
-        if not assessment.is_coverable or assessment.critical or self.mode == "plan":
+        if not assessment.is_coverable or self.mode == "plan" or (assessment.critical and not assessment.is_exact):
             return ()
-        had, listed = (*self.grants.entries, *self.safelist()), _listed(tool)
+        had, listed = (*self.grants.entries, *self.safelist()), _listed(tool, assessment)
         needed = self._needed(assessment)
         offered = tuple(
             entry
@@ -325,8 +370,10 @@ class Gate:
         except AbortedError:
             raise
         except Exception:  # noqa: BLE001 - fail closed: not confirmed
-            return False
+            answer = None
         self.grants.bypass = answer is not None and answer.decision != "deny"
+        if not self.grants.bypass:
+            self._declined.append(True)
         return self.grants.bypass
 
 
@@ -335,9 +382,9 @@ def _act(event: ToolGate) -> tuple[str, ...]:
     return (repr(event.ids), event.tool, repr(event.input)) if event.ids.call_id else ()
 
 
-def _listed(tool: str) -> str:
-    """Return the name under which a tool's calls are on the safelist: all that run commands share one."""
-    return SHELL_TOOL if tool in SHELL_TOOLS else tool
+def _listed(tool: str, assessment: Assessment) -> str:
+    """Return the name under which a call is on the safelist: all that run commands share one, as all that fetch do."""
+    return SHELL_TOOL if tool in SHELL_TOOLS else assessment.listed or tool
 
 
 def _refusal(said: str, reason: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, get_args
 
 from zidane_lab.approvals.decisions import Answer, Question
 from zidane_lab.approvals.modes import Reach
-from zidane_lab.approvals.safelist import SHELL_TOOL, SHELL_TOOLS, covers, parse_entry
+from zidane_lab.approvals.safelist import covers, parse_entry
 from zidane_lab.errors import ConfigurationError
 
 __all__ = ["Audit", "Declaration", "Unattended", "read_declaration", "verify_audit"]
@@ -158,7 +158,7 @@ class Unattended:
         if question.reach not in self.declaration.scopes:
             return f"this unattended run may not go as far as {question.reach}"
         entries = [entry for entry in map(parse_entry, question.remember) if entry is not None]
-        tool = SHELL_TOOL if question.tool in SHELL_TOOLS else question.tool
+        tool = entries[0].tool if entries else question.tool
         tokens = [entry.value for entry in entries if entry.kind == "token"]
         host = next((entry.value for entry in entries if entry.kind == "host"), "")
         if not entries or not covers(self.declaration.allow, tool, tokens, host=host):

@@ -11,7 +11,8 @@ bypass         runs     runs        runs                   runs
 =============  =======  ==========  =====================  ===============
 
 What a rule of the person's denies is refused in every mode. What is *critical* (secrets, files outside the project,
-whatever deletes everything) asks in every mode but ``bypass``, and the agent's own files ask even there.
+whatever deletes everything) asks in every mode but ``bypass``, and the agent's own files ask even there. What would
+show secrets by the way, as a search through everything does, goes back to the model with how to leave them out.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ class Case:
         The person denied such calls.
     in_project
         All it writes is known, and lies in the project.
+    advice
+        What the model should do instead, without anybody being asked.
     """
 
     tier: Tier
@@ -64,6 +67,7 @@ class Case:
     is_allowed: bool = False
     is_denied: bool = False
     in_project: bool = False
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,8 @@ def decide(mode: str, case: Case) -> Decision:
         return _ALLOW
     if case.is_critical:
         return _ASK
+    if case.advice:
+        return Decision("deny", f"refused: {case.advice}.")
     if case.is_allowed and mode in MODES:
         return _ALLOW
     return _ALLOW if _runs(mode, case) else _ASK

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from zidane_lab.approvals.folding import fill_format, fill_percent
+from zidane_lab.approvals.folding import TEXT_METHODS, change_text, cut_text, fill_format, fill_percent
 from zidane_lab.approvals.rules import BUILTINS, CONVENTIONAL
 from zidane_lab.errors import ZidaneError
 
@@ -261,7 +261,7 @@ class Names:
 
     # --- texts --------------------------------------------------------------------------------------
 
-    def texts(self, node: ast.expr | None) -> frozenset[str] | None:
+    def texts(self, node: ast.expr | None) -> frozenset[str] | None:  # noqa: C901 - one case for each kind of node
         """Return every text the expression can be, or ``None`` when that is not certain."""
         self._step()
         match node:
@@ -293,6 +293,14 @@ class Names:
                     [template, *node.args, *(each.value for each in node.keywords)],
                     lambda first, *rest: fill_format(first, rest[:size], dict(zip(names, rest[size:], strict=True))),
                 )
+            case ast.Call(func=ast.Attribute(value=value, attr=name), args=arguments, keywords=[]) if (
+                name in TEXT_METHODS
+            ):
+                return self._filled([value, *arguments], lambda first, *rest: change_text(first, name, rest))
+            case ast.Call(func=ast.Name(id="chr"), args=[ast.Constant(value=int(code))]) if 0 < code < 0x110000:
+                return frozenset({chr(code)})
+            case ast.Subscript(value=value, slice=ast.Slice() as part):
+                return self._filled([value], lambda text: cut_text(text, part))
             case ast.Call(func=ast.Attribute(value=glue, attr="join"), args=[parts], keywords=[]):
                 elements = self._elements(parts)
                 return (

@@ -8,7 +8,8 @@ from __future__ import annotations
 import fnmatch
 import os
 import posixpath
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -52,18 +53,30 @@ class Project:
         The agent's own files and folders: settings, what is remembered.
     is_local
         Whether paths are of this machine, so that links are followed.
+    links
+        Of another place: where absolute paths really lead, as far as that was looked up; empty where it is unknown.
     """
 
     root: str
     cwd: str
     own: tuple[str, ...] = ()
     is_local: bool = True
+    links: Mapping[str, str] = field(default_factory=dict)
 
     def resolve(self, path: str) -> str:
         """Return the absolute form of a path; links are followed where they can be."""
         if not self.is_local:
-            return posixpath.normpath(posixpath.join(self.cwd, path))
+            plain = posixpath.normpath(posixpath.join(self.cwd, path))
+            return self.links.get(plain, plain)
         return os.path.realpath(os.path.join(self.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118 - text
+
+    def joined(self, path: str) -> str:
+        """Return a path as seen from where relative ones start, links not followed."""
+        return os.path.join(self.cwd, os.path.expanduser(path))  # noqa: PTH111, PTH118 - text in, text out
+
+    def is_obeyed(self, path: str) -> bool:
+        """Whether a path in the project is one that other programs run or obey by themselves."""
+        return self.contains(path) and any(map(self._is_guarded, self._readings(path)))
 
     def _readings(self, path: str) -> tuple[str, ...]:
         """Return the absolute forms of a path: programs follow a link before ``..`` leads out of it, tools need not."""
@@ -81,7 +94,10 @@ class Project:
 
     @property
     def _top(self) -> str:
-        return os.path.realpath(self.root) if self.is_local else posixpath.normpath(self.root)
+        if self.is_local:
+            return os.path.realpath(self.root)
+        plain = posixpath.normpath(self.root)
+        return self.links.get(plain) or plain
 
     def is_own(self, path: str) -> bool:
         """Whether a path is one of the agent's own files."""

@@ -15,12 +15,15 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from zidane_lab.approvals.shell_code import BACKGROUND, REDIRECTION, ShellVerdict, classify_shell
-from zidane_lab.approvals.shell_rules import names_in
+from zidane_lab.approvals.shell_rules import EFFECTS, names_in
+from zidane_lab.tools.reading.targets import is_url
 
 __all__ = [
     "ADDRESS_TOOLS",
+    "FETCH_TOOL",
     "IMPLICITLY_SAFE",
     "PYTHON_TOOL",
+    "RECIPE_TOOL",
     "SHELL_TOOL",
     "SHELL_TOOLS",
     "Entry",
@@ -34,10 +37,13 @@ __all__ = [
 ]
 
 SHELL_TOOL: Final = "shell"
-SHELL_TOOLS: Final = frozenset({SHELL_TOOL, "monitor"})
+RECIPE_TOOL: Final = "recipe"
+SHELL_TOOLS: Final = frozenset({SHELL_TOOL, "monitor", RECIPE_TOOL})
 """Tools that run a command line; what is remembered of one holds for all."""
 PYTHON_TOOL: Final = "run_python"
-ADDRESS_TOOLS: Final = frozenset({"fetch_url", "browser_open", "browser_navigate"})
+FETCH_TOOL: Final = "fetch_url"
+"""Whatever reads a page of the web counts as this tool."""
+ADDRESS_TOOLS: Final = frozenset({FETCH_TOOL, "browser_open", "browser_navigate"})
 """Tools whose calls are remembered by the host they reach."""
 
 IMPLICITLY_SAFE: Final = names_in(
@@ -91,8 +97,12 @@ def is_on_safelist(entries: Iterable[str], tool: str, arguments: Mapping[str, An
     Shell commands that cannot be read, or that run what is not told, are on no list.
     """
     if tool in IMPLICITLY_SAFE:
-        return True
-    if tool == SHELL_TOOL:
+        address = arguments.get("path")
+        if tool != "read_file" or not isinstance(address, str) or not is_url(address):
+            return True
+        tool, arguments = FETCH_TOOL, {"url": address}
+    if tool in SHELL_TOOLS:
+        tool = SHELL_TOOL
         verdict = classify_shell(str(arguments.get("command", "")))
         return not verdict.is_opaque and not verdict.critical and covers(entries, tool, verdict.tokens)
     return covers(entries, tool, filter(None, [first_token(arguments)]), host=host_of(tool, arguments))
@@ -155,7 +165,7 @@ def describe_entry(text: str) -> str:
         return f"{entry.tool} at {entry.value}"
     if entry.tool == SHELL_TOOL:
         special = {REDIRECTION: "writing files by redirection", BACKGROUND: "commands in the background"}
-        return special.get(entry.value, f"every `{entry.value} …` command")
+        return special.get(entry.value, f"every `{entry.value} …` command{_width(entry.value)}")
     if entry.tool == PYTHON_TOOL:
         kind, at, folder = entry.value.partition("@")
         if kind == "writes" and at:
@@ -164,3 +174,18 @@ def describe_entry(text: str) -> str:
             return "exactly this Python code"
         return f"Python code that {entry.value.replace('-', ' ')}"
     return f"{entry.tool} calls that begin with {entry.value}"
+
+
+_ANYTHING: Final = frozenset({"runs-program", "installs", "containers"})
+"""Codes of programs that run what others wrote."""
+
+
+def _width(program: str) -> str:
+    """Say what a word for a program covers beyond what one would think."""
+    name = program.rpartition("/")[2]
+    if name == "git":
+        return ", `git push` too"
+    effect = EFFECTS.get(name)
+    if effect is None or effect.code in _ANYTHING:
+        return ", whatever it runs"
+    return ", wherever it leads" if effect.level == "network" else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import sys
 import warnings
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from zidane_lab.approvals.calls import HIGHER_ORDER, judge
 from zidane_lab.approvals.folding import reaches_attribute
 from zidane_lab.approvals.magics import read_magic, to_python
 from zidane_lab.approvals.origins import Names
+from zidane_lab.approvals.page import judge_definition
 from zidane_lab.approvals.rules import (
     ALLOWED_PARTS,
     BUILTINS,
@@ -306,6 +308,18 @@ class Scanner(BindingVisitor):
             self._text(text, node)
         self.generic_visit(node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """Judge a text turned round, or a part of one."""
+        for text in self.names.texts(node) or ():
+            self._text(text, node)
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Judge a method that draws its object."""
+        for why in judge_definition(node):
+            self.report(node, why)
+        super().visit_FunctionDef(node)
+
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Judge an f-string of known parts."""
         for text in self.names.texts(node) or ():
@@ -314,7 +328,7 @@ class Scanner(BindingVisitor):
 
     def _text(self, text: str, node: ast.AST) -> None:
         is_name = 0 < len(text) < 300 and not any(char.isspace() for char in text)
-        if is_name and (secret_name(text) or text in SECRET_FOLDERS):
+        if is_name and (secret_name(text) or text.strip("/") in SECRET_FOLDERS):
             self.report(node, f"names {text!r}, which commonly holds secrets")
         for word in INNER_WORDS:
             if word in text:
@@ -384,6 +398,10 @@ def _exists(module: str, attribute: str) -> bool:
     if root not in sys.stdlib_module_names or root in _NOT_IMPORTED:
         return True
     try:
-        return hasattr(importlib.import_module(module), attribute)
+        if hasattr(importlib.import_module(module), attribute):
+            return True
+        return importlib.util.find_spec(f"{module}.{attribute}") is not None  # imported there, not here
+    except ModuleNotFoundError:  # no package
+        return False
     except ImportError:  # of another platform
         return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 from typing import Final
 
 __all__ = ["looks_secret", "secret_name"]
@@ -97,13 +98,20 @@ _PUBLIC: Final = ("*.pub", "*/.ssh/known_hosts", "*/.ssh/config")
 
 
 def looks_secret(path: str | os.PathLike[str]) -> bool:
-    """Whether the name of a file, or of what it links to, commonly belongs to secrets."""
+    """Whether the name of a file, or of what it links to, commonly belongs to secrets.
+
+    So does what stands between colons, where tools name a part of a file: ``.env:1-5``, ``a.zip:conf/.env``.
+    """
     written = os.fspath(path)
+    parts = (written, *re.split(r"[:?]", written)) if ":" in written or "?" in written else (written,)
+    return any(secret_name(part) or secret_name(_resolved(part)) for part in parts if part)
+
+
+def _resolved(path: str) -> str:
     try:
-        resolved = os.path.realpath(os.path.expanduser(written))  # noqa: PTH111 - text in, text out
+        return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - text in, text out
     except (OSError, ValueError):  # no file has such a name
-        resolved = written
-    return secret_name(written) or secret_name(resolved)
+        return path
 
 
 def secret_name(path: str) -> bool:

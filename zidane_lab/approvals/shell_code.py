@@ -18,13 +18,14 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from zidane_lab.approvals.secrets import secret_name
+from zidane_lab.approvals.shell_critical import critical_words, destroys_data
 from zidane_lab.approvals.shell_heads import is_own_variable, judge_head, plain_name
 from zidane_lab.approvals.shell_parse import Head, Parsed, parse_shell
 from zidane_lab.approvals.shell_rules import NAMES_ONLY, Level
 from zidane_lab.approvals.shell_words import Word, is_secret_variable
 from zidane_lab.tools.glob import expand_braces
 
-__all__ = ["BACKGROUND", "REDIRECTION", "ShellReason", "ShellVerdict", "classify_shell"]
+__all__ = ["BACKGROUND", "REDIRECTION", "ShellReason", "ShellVerdict", "classify_shell", "paths_in_word"]
 
 REDIRECTION: Final = ">"
 """Stands for the head of what a redirection writes."""
@@ -56,6 +57,8 @@ _SECRET_FILES: Final = (
 _PROCESS_FILES: Final = ("environ", "mem")
 """Of ``/proc/<number>``."""
 _SECRET_FOLDERS: Final = (".ssh", ".aws", ".gnupg", ".kube", ".azure")
+_LEAVES_OUT: Final = re.compile(r"--exclude(?:-dir)?=[^/~$]*$|!|--i?glob=!|-g!|:[!^]|:\(exclude\)")
+"""Words that say which files are not looked at."""
 _DEVICES: Final = re.compile(r"/dev/(?!(?:null|zero|stdin|stdout|stderr|tty|fd/\d+|urandom|random|shm)(?:/|$))")
 _CRITICAL: Final = frozenset({"secrets", "disk", "system", "git-destroys", "devices"})
 """Codes of what is asked about whatever was allowed before."""
@@ -96,6 +99,10 @@ class ShellVerdict:
         Whether ``targets`` are all it writes.
     paths
         Words that may name files it reads.
+    folders
+        Where it goes, as far as that is told; ``None`` among them where it is not.
+    parsed
+        The command as it was read.
     """
 
     level: Level
@@ -108,6 +115,8 @@ class ShellVerdict:
     targets: tuple[str, ...] = ()
     is_bounded: bool = True
     paths: tuple[str, ...] = ()
+    folders: tuple[str | None, ...] = ()
+    parsed: Parsed = field(default_factory=Parsed)
 
     @property
     def risk(self) -> Literal["pure", "ask"]:
@@ -119,6 +128,7 @@ class ShellVerdict:
 class _Judging:
     parsed: Parsed
     lines: list[str]
+    patterns: bool = True
     reasons: list[ShellReason] = field(default_factory=list)
     heads: list[Head] = field(default_factory=list)
     risky: set[str] = field(default_factory=set)
@@ -137,21 +147,26 @@ class _Judging:
             self.critical.append(why)
 
 
-def classify_shell(command: str, *, folder: str = "") -> ShellVerdict:
+def classify_shell(command: str, *, folder: str = "", patterns: bool = True) -> ShellVerdict:
     """Judge a command line. Never raises: what cannot be judged asks.
 
-    ``folder``: where it will run, if that is not the project's folder.
+    Parameters
+    ----------
+    folder
+        Where it will run, if that is not the project's folder.
+    patterns
+        Whether a pattern such as ``*.json`` counts as all it may stand for; without it the caller looks what is there.
     """
     try:
-        return _classify(command, folder)
+        return _classify(command, folder, patterns=patterns)
     except Exception as error:  # noqa: BLE001 - fail closed: a command that upsets the judge asks
         why = f"cannot be judged ({type(error).__name__})"
         return ShellVerdict("execute", reasons=(ShellReason("unclear", why, 1, ""),), is_opaque=True, is_bounded=False)
 
 
-def _classify(command: str, folder: str) -> ShellVerdict:
+def _classify(command: str, folder: str, *, patterns: bool) -> ShellVerdict:
     parsed = parse_shell(command)
-    state = _Judging(parsed, command.splitlines() or [""])
+    state = _Judging(parsed, command.splitlines() or [""], patterns)
     for why, line in parsed.unclear:
         state.report("unclear", why, line)
         state.is_opaque = True
@@ -165,6 +180,8 @@ def _classify(command: str, folder: str) -> ShellVerdict:
     for line in parsed.background:
         state.report("background", "goes on running in the background", line)
         state.risky.add(BACKGROUND)
+    if state.reasons and destroys_data(command, tuple(head for head in state.heads if head.name in state.risky)):
+        state.critical.append("destroys the data of a database")
     tokens = dict.fromkeys(head.name for head in state.heads)
     tokens.update(dict.fromkeys(token for token in (REDIRECTION, BACKGROUND) if token in state.risky))
     return ShellVerdict(
@@ -177,7 +194,9 @@ def _classify(command: str, folder: str) -> ShellVerdict:
         tuple(dict.fromkeys(state.critical)),
         tuple(dict.fromkeys(each for target in state.targets for each in _from(target, folders))),
         state.is_bounded and not state.is_opaque,
-        tuple(dict.fromkeys(path for word, _ in parsed.words for path in _reached(word, folders) if word.is_known)),
+        tuple(dict.fromkeys(path for word, _ in parsed.words for path in _reached(word, folders) if _names_path(word))),
+        _gone_to(state),
+        parsed,
     )
 
 
@@ -193,6 +212,7 @@ def _head(state: _Judging, head: Head, depth: int = 0) -> None:
     if judged.effect is None:
         return
     state.risky.add(head.name)
+    state.critical += critical_words(head)
     state.is_opaque = state.is_opaque or judged.is_opaque
     state.report(judged.effect.code, judged.effect.why, head.line, head.text, level=judged.effect.level)
     _touched(state, head, judged.effect.code)
@@ -240,6 +260,21 @@ def _folders(state: _Judging, given: str) -> tuple[str, ...]:
             words = (word.text for word in head.argv if not word.text.startswith("-"))
             found += (posixpath.join(found[-1] if found else "", text) for text in words)
     return tuple(dict.fromkeys(found))
+
+
+def _gone_to(state: _Judging) -> tuple[str | None, ...]:
+    """Return the folders the command goes to, from where it starts; ``None`` for one that is not told."""
+    found: list[str | None] = []
+    for head in state.heads:
+        name = plain_name(head.name)
+        if name == "popd" or (name in {"cd", "pushd"} and not all(word.is_known for word in head.argv)):
+            found.append(None)
+        elif name in {"cd", "pushd"}:
+            words = [word.text for word in head.argv if not word.text.startswith("-") or word.text == "-"]
+            place = words[0] if words else "~"
+            before = found[-1] if found else ""
+            found.append(None if place == "-" or before is None else posixpath.join(before, place))
+    return tuple(found)
 
 
 def _elsewhere(state: _Judging, *, given: bool) -> None:
@@ -291,24 +326,34 @@ def _secrets(state: _Judging, folders: tuple[str, ...]) -> None:
         if shows_content and _is_secret(folder, is_known="*" not in folder):
             state.report("secrets", f"looks into {folder[:80]}, which commonly holds secrets", 1)
     for word, line in state.parsed.words:
-        for path in _reached(word, folders):
-            if "/dev/tcp/" in path or "/dev/udp/" in path:
-                state.report("network", "uses the network", line, word.raw, level="network")
-                state.is_opaque = True
-            elif _DEVICES.match(path) and not names_only:
-                state.report("devices", f"uses the device {path}", line, word.raw)
-            elif shows_content and _is_secret(path, is_known=word.is_known):
-                state.report("secrets", f"names {word.raw[:80]}, which commonly holds secrets", line, word.raw)
+        if not _LEAVES_OUT.match(word.text):
+            _named(state, word, line, folders, names_only=names_only, shows_content=shows_content)
 
 
-def _paths_in(word: Word) -> Iterator[str]:
-    """Yield what of a word may be a path: all of it, or the value of an option."""
+def _named(
+    state: _Judging, word: Word, line: int, folders: tuple[str, ...], *, names_only: bool, shows_content: bool
+) -> None:
+    """Judge what a word may name: a connection, a device, a file that holds secrets."""
+    for path in _reached(word, folders):
+        if "/dev/tcp/" in path or "/dev/udp/" in path:
+            state.report("network", "uses the network", line, word.raw, level="network")
+            state.is_opaque = True
+        elif _DEVICES.match(path) and not names_only:
+            state.report("devices", f"uses the device {path}", line, word.raw)
+        elif shows_content and _is_secret(path, is_known=word.is_known or (word.is_pattern and not state.patterns)):
+            state.report("secrets", f"names {word.raw[:80]}, which commonly holds secrets", line, word.raw)
+
+
+def paths_in_word(word: Word) -> Iterator[str]:
+    """Yield what of a word may be a path: all of it, the value of an option, what stands behind a colon."""
     for text in _alternatives(word):
         candidates: Iterable[str] = (text,)
         if text.startswith("-"):
             candidates = (text[2:], text.partition("=")[2])
         elif re.match(r"\w+=", text):
             candidates = (text, text.partition("=")[2])
+        if ":" in text and "://" not in text:  # `HEAD:.env`, `host:.env`, `.env:ro`
+            candidates = (*candidates, *text.split(":"))
         for each in candidates:
             if each and "\0" not in each:
                 yield posixpath.normpath(re.sub(r"/+", "/", each)) if each.startswith(("/", "~", ".")) else each
@@ -323,7 +368,7 @@ def _alternatives(word: Word) -> Iterable[str]:
 
 def _reached(word: Word, folders: tuple[str, ...]) -> Iterator[str]:
     """Yield what of a word may be a path, as written and as seen from where the command goes."""
-    for path in _paths_in(word):
+    for path in paths_in_word(word):
         yield from _from(path, folders)
 
 
@@ -332,6 +377,10 @@ def _from(path: str, folders: tuple[str, ...]) -> Iterator[str]:
     yield path
     if not path.startswith(("/", "~")):
         yield from (posixpath.normpath(posixpath.join(folder, path)) for folder in folders)
+
+
+def _names_path(word: Word) -> bool:
+    return word.is_known and not _LEAVES_OUT.match(word.text)
 
 
 def _is_secret(path: str, *, is_known: bool) -> bool:

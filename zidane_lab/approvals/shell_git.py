@@ -103,12 +103,19 @@ _OPENS: Final = names_in(
     "bisect filter-branch difftool mergetool rebase instaweb gui gitk hook daemon credential config help"
 )
 _DESTRUCTIVE: Final = re.compile(
-    r"reset\b.*--hard|clean\b|push\b.*(?: -f\b| --force| --mirror| --delete| -d\b| \+| :)"
-    r"|checkout\b.* (?:-f|--force|\.$|-- )"
-    r"|branch\b.* (?:-D|-d|--delete)|stash (?:drop|clear)|reflog (?:expire|delete)|gc\b|prune\b|update-ref\b"
-    r"|filter-branch"
-    r"|restore\b|tag\b.* -d|worktree remove|filter-repo|rm\b|checkout \."
+    r"reset\b.* --(?:h|me|k)\w*"
+    r"|clean\b"
+    r"|push\b.*(?: -\w*[fd]\w*\b| --(?:for|mi|de|pru)\w*| \+\S| :\S)"
+    r"|checkout\b.*(?: -\w*f\w*\b| --fo\w*| --ou\w*| --th\w*| \.$| -- )|checkout \.|checkout -- "
+    r"|switch\b.*(?: -\w*[fC]\w*\b| --fo\w*| --di\w*)"
+    r"|branch\b.* (?:-\w*[DdfMC]\w*\b|--del\w*|--fo\w*)"
+    r"|stash (?:drop|clear)|reflog (?:expire|delete)|gc\b|prune\b|update-ref\b|symbolic-ref\b.* -d"
+    r"|filter-branch|filter-repo|restore\b|rm\b|read-tree\b|checkout-index\b|commit\b.* --am\w*"
+    r"|tag\b.* (?:-\w*[df]\w*\b|--del\w*|--fo\w*)|worktree (?:remove|prune)|submodule (?:deinit|absorb)|lfs prune"
+    r"|remote (?:remove|rm|prune)|notes (?:remove|prune)|replace\b"
+    r"|(?:am|merge|rebase|cherry-pick|revert) --(?:abort|skip|quit)"
 )
+"""Commands that throw away work or history; git takes shortened names of long options, and letters in one word."""
 
 
 def git_effect(argv: Sequence[Word]) -> Effect | None:

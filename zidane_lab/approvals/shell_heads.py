@@ -277,7 +277,7 @@ def _awk(head: Head) -> Judged | None:
         why = awk_effect(word.text)
         if why is None:
             return _LOOKS
-        runs = why == "runs commands"
+        runs = why in {"runs commands", "reads files it names itself"}
         return Judged(Effect("execute", "runs-other" if runs else "writes", why), is_opaque=runs)
     return None
 

@@ -48,7 +48,7 @@ _NOWHERE: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tt
 class Head:
     """A program that is started: its name as written (quoting resolved), its words after that, and its line.
 
-    ``assignments`` are the variables set for it alone.
+    ``assignments`` are the variables set for it alone. ``feeds``: what it prints becomes words or input of another.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Head:
     line: int
     text: str
     assignments: tuple[str, ...] = ()
+    feeds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,12 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A variable that is set, in the shell or for one program."""
+    """A variable that is set, in the shell or for one program, to one of ``words``."""
 
     name: str
     line: int
     is_for_head: bool = False
+    words: tuple[Word, ...] = ()
 
 
 @dataclass(slots=True)
@@ -145,6 +147,8 @@ class _Walker:
 
     parsed: Parsed
     source: bytes
+    feeding: int = 0
+    """How many substitutions and pipes the output of what is walked through goes into."""
 
     def statement(self, node: Node) -> None:
         """Walk into something that runs, or note that it is unclear."""
@@ -171,8 +175,11 @@ class _Walker:
             special[node.type](node)
         elif node.type in _STATEMENTS:
             self._gaps(node)
+            piped = node.named_children[:-1] if node.type == "pipeline" else []
             for child in node.children:
+                self.feeding += child in piped
                 self._part(child)
+                self.feeding -= child in piped
         elif node.type == "function_definition":
             for child in node.children:
                 if child.type not in {"word", "function", "(", ")"}:
@@ -226,11 +233,13 @@ class _Walker:
         if raw_text(node).startswith("`") and "\\" in raw_text(node):
             self.parsed.unclear.append(("has a backslash between backticks", node.start_point[0] + 1))
         self._gaps(node)
+        self.feeding += 1
         for child in node.children:
             if child.type == "file_redirect":  # `$(< file)`
                 self._file(child)
             else:
                 self._part(child)
+        self.feeding -= 1
 
     # --- commands -----------------------------------------------------------------------------------------
 
@@ -261,7 +270,9 @@ class _Walker:
         (head,) = self._words(name.named_children)
         if not head.is_known or not head.text or "ansi_c_string" in _kinds(name):
             raise UnclearError(f"starts {head.raw[:40]}, whose name cannot be seen", line)
-        self.parsed.heads.append(Head(head.text, words, line, raw_text(node), tuple(assignments)))
+        self.parsed.heads.append(
+            Head(head.text, words, line, raw_text(node), tuple(assignments), feeds=self.feeding > 0)
+        )
 
     def _redirected(self, node: Node) -> None:
         body: Node | None = None
@@ -355,10 +366,10 @@ class _Walker:
             raise UnclearError(f"uses {raw_text(node.children[0])!r}, which waits for input", node.start_point[0] + 1)
         words = [child for child in node.children if child.type in WORD_TYPES]
         self._one_line(words)
-        self._words(words)
+        values = self._words(words)
         for child in node.children:
             if child.type == "variable_name":
-                self.parsed.assignments.append(Assignment(raw_text(child), node.start_point[0] + 1))
+                self.parsed.assignments.append(Assignment(raw_text(child), node.start_point[0] + 1, words=values))
             elif child.type not in WORD_TYPES:
                 self._part(child)
 
@@ -418,15 +429,16 @@ class _Walker:
         name, operator, *values = node.children
         if name.type != "variable_name" or operator.type not in {"=", "+="} or len(values) > 1:
             raise UnclearError("sets a variable in a way that is not read", line)
+        words: tuple[Word, ...] = ()
         for value in values:
             if value.type == "array":
                 self._gaps(value)
-                self._words([child for child in value.children if child.type in WORD_TYPES])
+                words = self._words([child for child in value.children if child.type in WORD_TYPES])
                 if any(child.is_named and child.type not in WORD_TYPES for child in value.children):
                     raise UnclearError("sets a variable in a way that is not read", line)
             else:
-                self._words([value])
-        self.parsed.assignments.append(Assignment(raw_text(name), line, is_for_head))
+                words = self._words([value])
+        self.parsed.assignments.append(Assignment(raw_text(name), line, is_for_head, words))
         return raw_text(name)
 
     def _declaration(self, node: Node) -> None:

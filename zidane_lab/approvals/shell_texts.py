@@ -35,6 +35,8 @@ def awk_effect(program: str) -> str | None:
     """Say what an ``awk`` program does beyond printing; ``None`` when it only prints."""
     if _AWK_RUNS.search(program) or "|||" in program:
         return "runs commands"
+    if "ARGV" in program or "ARGC" in program:
+        return "reads files it names itself"
     if "ENVIRON" in program or "PROCINFO" in program or "SYMTAB" in program:
         return "shows variables of the environment"
     if ">" not in program or "print" not in program:

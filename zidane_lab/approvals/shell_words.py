@@ -89,11 +89,11 @@ class Word:
     def may_be_option(self) -> bool:
         """Whether a program could take this word, or one it becomes, for an option."""
         if self.start:
-            return self.start[0] in "-+" or (self.splits and not self._is_glob)
+            return self.start[0] in "-+" or (self.splits and not self.is_pattern)
         return not (self.is_known and not self.text) and (not self.rooted or self.splits)
 
     @property
-    def _is_glob(self) -> bool:
+    def is_pattern(self) -> bool:
         """Whether only file names can come of it: each of them begins as the word does."""
         return not self.is_known and "$" not in self.raw and "`" not in self.raw and "{" not in self.raw
 

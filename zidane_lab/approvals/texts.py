@@ -7,7 +7,15 @@ from html.parser import HTMLParser
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["is_address", "is_read_only_database", "opens_for_writing", "saves_to", "script_in", "sql_effect"]
+__all__ = [
+    "is_address",
+    "is_read_only_database",
+    "opens_for_writing",
+    "saves_to",
+    "script_in",
+    "sql_effect",
+    "sql_files",
+]
 
 _ADDRESS: Final = re.compile(
     r"\s*(?:https?|ftps?|sftp|ssh|scp|s3a?|s3n|gs|gcs|abfss?|wasbs?|adl|az|hdfs|webhdfs|hf|github|wss?|smb|"
@@ -22,6 +30,10 @@ _CHANGES: Final = re.compile(
     re.IGNORECASE,
 )
 _SCRIPT: Final = re.compile(r"<\s*(?:script|iframe|object|embed)|javascript:|\bon\w+\s*=", re.IGNORECASE)
+_LOOSE: Final = re.compile(
+    r"(?:\b(?:src|srcset|poster|data|background|action)\s*=\s*[\"']?|url\(\s*[\"']?)//", re.IGNORECASE
+)
+"""An address without its scheme, where it is fetched by itself."""
 _FILE: Final = re.compile(r"[/\\]|\.[A-Za-z]\w{1,7}$")
 
 
@@ -61,10 +73,17 @@ def script_in(markup: str) -> str | None:
     """Say what a piece of mark-up does in the page beyond showing itself."""
     if _SCRIPT.search(markup):
         return "puts a script into the page"
+    if _LOOSE.search(markup):
+        return "makes the browser fetch an address"
     links = _Links()
     links.feed(markup)
     links.close()
     return "makes the browser fetch an address" if markup.count("://") > links.count else None
+
+
+def sql_files(sql: str) -> list[str]:
+    """Return the texts in quotes that stand in SQL: some engines read files of these names."""
+    return [text for pair in re.findall(r"'([^']*)'|\"([^\"]*)\"", sql) for text in pair if text]
 
 
 def sql_effect(sql: str) -> str | None:

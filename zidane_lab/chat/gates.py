@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from zidane_lab.agent.hooks import HookBus, Uninstall
+from zidane_lab.approvals.assess import Foreseen
 from zidane_lab.approvals.decisions import Ask, Grants
-from zidane_lab.approvals.gate import STATE, Gate
+from zidane_lab.approvals.gate import NOTICE, STATE, Gate
+from zidane_lab.approvals.modes import BYPASS_BANNER
 from zidane_lab.approvals.names import known_names
 from zidane_lab.approvals.project import Project, project_root
+from zidane_lab.approvals.safelist import RECIPE_TOOL
 from zidane_lab.chat.ownership import users_names
 from zidane_lab.chat.safelist_store import own_files, safelist_for
 from zidane_lab.contexts.base import ExecutionContext
-from zidane_lab.events import ToolGate, ToolTransform
+from zidane_lab.errors import ToolError
+from zidane_lab.events import GuardHit, ToolGate, ToolTransform
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool, ToolContext
@@ -38,6 +42,7 @@ def gate_for(
     folder: Path | None = None,
     env: Mapping[str, str] | None = None,
     place: ExecutionContext | None = None,
+    links: Mapping[str, str] | None = None,
     allow_bypass: bool = False,
 ) -> Gate:
     """Return the gate of one run: what is the user's is settled when the run begins.
@@ -56,6 +61,8 @@ def gate_for(
         Where the notebook is; what is allowed *always* holds for its project. Without it nothing is remembered.
     env
         Environment variables, for the user folder.
+    links
+        Where paths of another place really lead; filled while the run goes on.
     allow_bypass
         Whether the person has enabled the mode that asks nothing.
     """
@@ -68,9 +75,14 @@ def gate_for(
     def project() -> Project | None:
         if folder is None:
             return None
-        local = place is None or place.info.is_local
-        root = str(project_root(folder)) if place is None or local else place.cwd
-        return Project(root, str(Path.cwd()) if place is None else place.cwd, own_files(env), is_local=local)
+        if place is None or place.info.is_local:
+            cwd = str(Path.cwd()) if place is None else place.cwd
+            return Project(str(project_root(folder)), cwd, own_files(env))
+        root = str(getattr(place, "root", place.cwd))
+        return Project(root, place.cwd, own_files(env), is_local=False, links=links or {})
+
+    def here() -> Project | None:
+        return None if folder is None else Project(str(project_root(folder)), str(Path.cwd()), own_files(env))
 
     protected = users_names(meanings(), session.turns)
     by_name = {tool.name: tool for tool in tools}
@@ -81,7 +93,9 @@ def gate_for(
         protected=lambda: protected,
         known=meanings,
         project=project,
+        here=here,
         grants=grants if grants is not None else Grants(),
+        foresee=_foresee(session, place),
         preview=_preview(session, place),
         hunks_of=lambda tool, arguments: _parts(arguments) if tool == "multi_edit" else 0,
         keep_hunks=_keep,
@@ -89,8 +103,14 @@ def gate_for(
     )
     if folder is None:
         return gate
-    safelist = safelist_for(folder, env)
-    return replace(gate, safelist=safelist.allowed, denied=safelist.denied, remember=safelist.remember)
+    at_home = safelist_for(folder, env)
+    where = "" if place is None or place.info.is_local else place.info.where
+    safelist = safelist_for(folder, env, where=where) if where else at_home
+
+    def denied() -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*safelist.denied(), *at_home.denied())))
+
+    return replace(gate, safelist=safelist.allowed, denied=denied, remember=safelist.remember)
 
 
 def _preview(session: Session, place: ExecutionContext | None) -> Callable[[str, Mapping[str, Any]], Awaitable[str]]:
@@ -101,6 +121,38 @@ def _preview(session: Session, place: ExecutionContext | None) -> Callable[[str,
         return plan.diff() if plan is not None else ""
 
     return diff
+
+
+def _foresee(
+    session: Session, place: ExecutionContext | None
+) -> Callable[[str, Mapping[str, Any]], Awaitable[Foreseen | None]]:
+    """Return what asks the tools themselves: which files a call writes, which command a task of the project is."""
+
+    async def foresee(tool: str, arguments: Mapping[str, Any]) -> Foreseen | None:
+        context = ToolContext(outputs=session, place=place)
+        if tool == RECIPE_TOOL:
+            return await _recipe(context, str(arguments.get("op", "")))
+        from zidane_lab.tools.edit_plans import call_targets
+
+        writes = call_targets(context, tool, arguments)
+        return None if writes is None else Foreseen(writes=writes)
+
+    return foresee
+
+
+async def _recipe(context: ToolContext, op: str) -> Foreseen:
+    """Find the command of a task; none where the tasks are only listed, or where there is no such one."""
+    from zidane_lab.tools.places import place_of
+    from zidane_lab.tools.recipes import choose, find_runners
+
+    runners = await find_runners(place_of(context))
+    if not runners or not op.strip():
+        return Foreseen()
+    try:
+        found, arguments = choose(op, runners)
+    except ToolError:  # the call will say the same
+        return Foreseen()
+    return Foreseen(command=f"{found.command} {arguments}".rstrip(), cwd=found.cwd)
 
 
 def _parts(arguments: Mapping[str, Any]) -> int:
@@ -117,13 +169,28 @@ def _keep(arguments: dict[str, Any], mask: tuple[bool, ...], _reason: str) -> di
 
 @dataclass(frozen=True, slots=True)
 class HunkOutcomes:
-    """A hook bundle that tells the model which parts of a change were not allowed. Install it after the gate."""
+    """A hook bundle that tells what came of the gate's questions. Install it after the gate.
+
+    The model is told which parts of a change were not allowed; the person, what else they should know of their answer,
+    as that it could not be stored.
+    """
 
     _masks: dict[str | None, tuple[tuple[bool, ...], str, int]] = field(default_factory=dict)
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe."""
-        off = [hooks.on(ToolGate, self._gated), hooks.on(ToolTransform, self._transform)]
+
+        async def tell(event: ToolGate) -> None:
+            kept = event.resume_state.get(STATE)
+            if isinstance(kept, Mapping) and NOTICE in kept and not event.resumed:
+                guard = "bypass" if kept[NOTICE] == BYPASS_BANNER else "approvals"
+                await hooks.emit(GuardHit(event.ids, guard, event.tool, str(kept[NOTICE])))
+
+        off = [
+            hooks.on(ToolGate, self._gated),
+            hooks.on(ToolGate, tell),
+            hooks.on(ToolTransform, self._transform),
+        ]
 
         def uninstall() -> None:
             for each in off:

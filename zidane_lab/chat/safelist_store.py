@@ -44,9 +44,17 @@ def own_files(env: Mapping[str, str] | None = None) -> tuple[str, ...]:
     return (str(home(env)),)
 
 
-def safelist_for(folder: Path, env: Mapping[str, str] | None = None) -> Safelist:
-    """Return the safelist of the project that a folder is in."""
-    return Safelist(home(env) / _NAME, project_keys(folder))
+def safelist_for(folder: Path, env: Mapping[str, str] | None = None, *, where: str = "") -> Safelist:
+    """Return the safelist of the project that a folder is in.
+
+    Parameters
+    ----------
+    where
+        Which other place the project's commands run in, a container or another machine: what is allowed there is kept
+        apart, and what is allowed here is not allowed there.
+    """
+    keys = project_keys(folder)
+    return Safelist(home(env) / _NAME, (f"{where} {keys[0]}",) if where else keys)
 
 
 @dataclass(frozen=True, slots=True)
