@@ -39,7 +39,9 @@ def names(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
-        ("*.py", ["a.py"]),
+        ("*.py", ["a.py", "src/a.py", "src/deep/b.py"]),
+        ("./*.py", ["a.py"]),
+        ("a.py", ["a.py", "src/a.py"]),
         ("**/*.py", ["a.py", "src/a.py", "src/deep/b.py"]),
         ("src/**/*.{py,txt}", ["a.py", "deep/b.py", "deep/c.txt"]),
         ("data/{raw,clean}/*.csv", ["raw/x.csv", "clean/x.csv"]),
@@ -48,6 +50,7 @@ def names(text: str) -> list[str]:
         ("**/[a-b].??", ["a.py", "src/a.py", "src/deep/b.py"]),
         ("**/deep/", ["src/deep/"]),
         ("src/", ["src/"]),
+        ("deep/", ["src/deep/"]),
         ("./*.txt", ["b.txt"]),
         ("src/../*.txt", ["b.txt"]),
     ],
@@ -59,13 +62,13 @@ def test_patterns_find_the_newest_first(tree, pattern, expected):
 def test_absolute_patterns_and_a_base_folder(tree):
     context = ToolContext(cwd=Path("/"))
     assert names(glob(context, f"{tree}/src/*.py")) == ["a.py"]
-    assert names(glob(context, "*.py", path=str(tree / "src"))) == ["a.py"]
+    assert names(glob(context, "*.py", path=str(tree / "src"))) == ["a.py", "deep/b.py"]
 
 
 def test_a_home_pattern_is_expanded(tree, monkeypatch):
     monkeypatch.setenv("HOME", str(tree))
     assert names(glob(ToolContext(cwd=Path("/")), "~/src/*.py")) == ["a.py"]
-    assert names(glob(ToolContext(cwd=Path("/")), "*.py", path="~/src")) == ["a.py"]
+    assert names(glob(ToolContext(cwd=Path("/")), "./*.py", path="~/src")) == ["a.py"]
 
 
 def test_ignored_folders_are_looked_into_only_when_asked(tree):
@@ -82,8 +85,8 @@ def test_the_limit_keeps_the_newest_and_says_what_is_left_out(tree):
 
 
 def test_nothing_found_is_said_with_advice(tree):
-    text = glob(ToolContext(cwd=tree), "*.csv")
-    assert "matches '*.csv'; `**/*.csv` looks in its folders too" in text
+    assert "matches '*.csv'; `**/*.csv` looks in its folders too" in glob(ToolContext(cwd=tree), "./*.csv")
+    assert "matches '**/*.nothing']" in glob(ToolContext(cwd=tree), "*.nothing")
 
 
 def test_a_missing_folder_or_a_file_as_folder_is_an_error(tree):
@@ -135,3 +138,19 @@ def test_the_tool_reads_and_may_overlap_others():
     made = glob_tool()
     assert (made.name, made.tier, made.concurrency, glob_tool()) == ("glob", "read", "shared", made)
     assert all(body.get("description") for body in made.parameters["properties"].values())
+
+
+@pytest.mark.parametrize("path", ["/", "/proc", "/sys", "/dev"])
+def test_the_whole_machine_and_what_it_makes_up_are_not_walked(tree, path):
+    if not Path(path).is_dir():
+        pytest.skip("not here")
+    with pytest.raises(ToolError, match=r"whole machine|made up by the system"):
+        glob(ToolContext(cwd=tree), "*.py", path)
+    assert glob(ToolContext(cwd=tree), "./*/", path)
+
+
+def test_a_walk_that_takes_too_long_shows_what_it_found_and_says_so(tree, monkeypatch):
+    monkeypatch.setattr("zidane_lab.tools.glob.TIME_LIMIT", 0.0)
+    assert "[stopped after 0 seconds: there may be more; look into a smaller folder]" in glob(
+        ToolContext(cwd=tree), "*"
+    )

@@ -171,7 +171,10 @@ def test_a_search_that_takes_too_long_shows_what_it_found(tree, monkeypatch, eng
     (tree / "z.txt").write_text("x" * 60 + "!\n")
     page = search(tree, "(x+)+$|def o")
     assert "a.py" in page
-    assert "[stopped after 2 seconds: there may be more; search a smaller folder]" in page
+    assert (
+        "[stopped early, because 2 seconds were over: there may be more; search a smaller folder, or narrow `glob`]"
+        in page
+    )
 
 
 def test_the_tool_reads_and_may_overlap_others():
@@ -194,6 +197,8 @@ def test_nothing_is_loaded_into_the_searching_process_but_what_is_sent():
         "zidane_lab",
         "zidane_lab.tools",
         "zidane_lab.tools.ignore",
+        "zidane_lab.tools.reading",
+        "zidane_lab.tools.reading.ordinary",
         "zidane_lab.tools.search",
         "zidane_lab.tools.search.worker",
     }
@@ -205,3 +210,51 @@ def test_what_is_not_text_is_not_read_to_its_end(head):
     handle = io.BytesIO(head + bytes(20_000_000))
     assert b"\0" in next(worker._blocks(handle, 1_048_576, explicit=False))
     assert handle.tell() < 8_000_000
+
+
+def test_a_match_may_span_lines_where_the_pattern_says_so(tree):
+    assert search(tree, r"def \w+\(\):\n    pass") == (
+        "src/b.py\n1: def two():\n2-     pass\n6: def three():\n7-     pass\n[2 matches that span lines in 1 file]"
+    )
+    assert search(tree, "pass\n\n", literal=True, around=1).startswith(
+        "src/b.py\n1- def two():\n2:     pass\n3- \n4- \n[1 match that spans lines in 1 file]"
+    )
+    assert search(tree, r"os\n\ndef", mode="count") == "a.py: 1\n[1 file, 1 match that spans lines]"
+    (tree / "w.txt").write_bytes(b"one\r\ntwo\r\n" * 50)
+    assert "[3–4 of 50 matches that span lines in 1 file; go on with skip=4]" in search(
+        tree, r"one\ntwo$", glob="w.txt", skip=2, limit=2
+    )
+    assert search(tree, r"one\ntwo$", glob="w.txt", skip=2, limit=1).startswith("w.txt\n5: one\n6- two\n")
+
+
+def test_why_a_search_stopped_is_said_as_it_is(tree, monkeypatch):
+    monkeypatch.setattr("zidane_lab.tools.search.processes.MOST_OUTPUT", 5)
+    page = search(tree, "def")
+    assert re.search(r"because (too many files match to be listed: there may be more|they are too long; show)", page)
+    assert "seconds" not in page
+
+
+def test_nothing_found_in_time_is_not_nothing_there(tree, monkeypatch, engine):
+    if engine == "ripgrep":
+        pytest.skip("ripgrep takes linear time")
+    monkeypatch.setattr(grep_module, "TIME_LIMIT", 2.0)
+    (tree / "a.py").write_text("x" * 60 + "!\n")
+    page = search(tree, "(x+)+$|zebra")
+    assert page.startswith("[no line in the working folder was found to match ")
+    assert "[stopped early, because 2 seconds were over: " in page
+
+
+@pytest.mark.parametrize("path", ["/", "/proc", "/proc/self", "/sys", "/dev"])
+def test_the_whole_machine_and_what_it_makes_up_are_not_searched(tree, path):
+    if not Path(path).is_dir():
+        pytest.skip("not here")
+    with pytest.raises(ToolError, match=r"whole machine|made up by the system"):
+        search(tree, "x", path=path)
+
+
+def test_a_container_that_works_in_its_root_searches_it_without_what_is_made_up(monkeypatch):
+    from zidane_lab.tools.grep import _where
+
+    where = _where(ToolContext(cwd=Path("/")), ".")
+    assert where.shown_as == "."
+    assert where.kept == {"dev", "proc", "sys"}

@@ -77,7 +77,9 @@ def test_an_endless_folder_is_left_and_said(tmp_path, monkeypatch):
     monkeypatch.setattr(walk_module, "MOST_ENTRIES", 5)
     for number in range(10):
         (tmp_path / f"{number}.txt").write_text("")
-    assert "[stopped after 5 entries; look into a smaller folder]" in list_files(ToolContext(cwd=tmp_path))
+    assert "[stopped after 5 entries: there may be more; look into a smaller folder]" in list_files(
+        ToolContext(cwd=tmp_path)
+    )
 
 
 def test_what_is_not_a_folder_is_an_error_with_a_way_on(tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from zidane_lab.errors import ToolError
-from zidane_lab.tools.base import ToolContext
+from zidane_lab.tools.base import ToolContext, ToolOutput
 from zidane_lab.tools.read_file import read_file, read_file_tool
 from zidane_lab.tools.reading.files import LocalFiles
+from zidane_lab.turns import TextBlock
 
 
 def read(folder, name, **options) -> str:
@@ -159,7 +161,7 @@ async def test_what_is_private_is_read_by_its_plain_path_only(tmp_path):
         archive.writestr("x/ok.txt", "fine\n")
 
     def private(path):
-        return os.path.realpath(tmp_path / path).endswith((".env", "/id_rsa"))
+        return "\0" not in path and os.path.realpath(tmp_path / path).endswith((".env", "/id_rsa"))
 
     made = read_file_tool(private=private)
 
@@ -172,7 +174,21 @@ async def test_what_is_private_is_read_by_its_plain_path_only(tmp_path):
     for path in (".env:raw", ".env:1-2", ".env:b0", "deep/../.env:raw"):
         with pytest.raises(ToolError, match=r"ask for it as '.*\.env'"):
             await text(path)
-    for path in ("a.zip:x/.env:raw", "a.zip:./x/.env:1"):
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("id_rsa", "KEY=3\n")
+    with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
+        archive.writestr("b.zip", inner.getvalue())
+    for path in (r"\x2eenv", r"\x2eenv:1-2", "deep/../\\x2eenv"):
+        with pytest.raises(ToolError, match=r"ask for it as '.*\.env'"):
+            await text(path)
+    for path in (
+        "a.zip:x/.env:raw",
+        "a.zip:./x/.env:1",
+        r"a.zip:x/\x2eenv",
+        r"a.zip:x/\u002eenv:1",
+        "a.zip:b.zip:id_rsa",
+    ):
         with pytest.raises(ToolError, match="commonly holds secrets"):
             await text(path)
 
@@ -220,3 +236,65 @@ def test_a_file_that_has_nothing_to_read_yet_is_refused_instead_of_waited_for(tm
     monkeypatch.setattr(os, "read", nothing_yet)
     with pytest.raises(ToolError, match="cannot be read: Resource temporarily unavailable"):
         read(tmp_path, "log")
+
+
+@pytest.mark.asyncio
+async def test_lines_behind_an_address_are_lines_of_what_is_fetched(tmp_path):
+    asked = []
+
+    async def fetch(url):
+        asked.append(url)
+        return "".join(f"line {n}\n" for n in range(1, 501))
+
+    async def text(path, **more):
+        output = await read_file_tool(fetch=fetch).run(ToolContext(cwd=tmp_path), {"path": path, **more})
+        return output.parts[0].text
+
+    assert (await text("https://example.org:8080/x:50-51")).startswith("line 49\nline 50\nline 51\n")
+    assert "[lines 2–3]\nline 2\nline 3\n" in await text("https://example.org/x:2-3,9-9")
+    assert (await text(" https://example.org/x:490- ")).startswith("line 490\n")
+    assert asked == ["https://example.org:8080/x", "https://example.org/x", "https://example.org/x"]
+    with pytest.raises(ToolError, match="fetch_url with `raw`"):
+        await text("https://example.org/x:raw")
+
+
+@pytest.mark.asyncio
+async def test_a_reader_of_addresses_is_asked_itself(tmp_path):
+    asked = []
+
+    async def read_url(context, url, *, offset, limit):
+        asked.append((url, offset, limit))
+        return ToolOutput((TextBlock("the page"),))
+
+    made = read_file_tool(read_url=read_url)
+    context = ToolContext(cwd=tmp_path)
+    output = await made.run(context, {"path": "https://example.org/x:5-9", "offset": 7, "limit": -3})
+    assert output.parts[0].text == "the page"
+    assert asked == [("https://example.org/x:5-9", 7, 1)]
+    (tmp_path / "a.txt").write_text("x")
+    assert (await made.run(context, {"path": "a.txt"})).parts[0].text == "x"
+
+
+def test_a_slash_alone_is_the_working_folder_and_says_so(tmp_path):
+    (tmp_path / "a.txt").write_text("x")
+    page = read(tmp_path, "/")
+    assert page.startswith("[`/` alone is taken for the working folder; ")
+    assert f"{tmp_path}/\n  a.txt" in page
+
+
+def test_a_page_with_tags_stays_within_the_limits_of_a_tools_text(tmp_path):
+    from zidane_lab.tools.truncate import MAX_BYTES
+
+    (tmp_path / "a.txt").write_text("xxxxxxxxxx\n" * 10_000)
+    page = read(tmp_path, "a.txt:1-9000:tagged")
+    assert len(page.encode()) <= MAX_BYTES
+    assert "go on with offset=" in page
+
+
+def test_the_limits_that_are_told_are_those_that_are_kept():
+    from zidane_lab.tools.pages import PAGE_BYTES, PAGE_LINES
+
+    told = read_file_tool().parameters["properties"]["limit"]["description"]
+    assert f"{PAGE_LINES:,} lines" in told
+    assert f"{PAGE_BYTES // 1024} KB" in told
+    assert PAGE_BYTES % 1024 == 0

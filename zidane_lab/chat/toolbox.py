@@ -31,6 +31,7 @@ class Toolbox:
 
 def read_tools() -> tuple[Tool, ...]:
     """Return the tools that only look: variables, files, what earlier results held."""
+    from zidane_lab.tools.fetch_url import url_reader
     from zidane_lab.tools.glob import glob_tool
     from zidane_lab.tools.grep import grep_tool
     from zidane_lab.tools.list_files import list_files_tool
@@ -44,9 +45,26 @@ def read_tools() -> tuple[Tool, ...]:
         list_files_tool(),
         glob_tool(),
         grep_tool(private=looks_secret),
-        read_file_tool(private=looks_secret),
+        *structural_search(),
+        read_file_tool(private=looks_secret, read_url=url_reader()),
         read_output_tool(),
     )
+
+
+def structural_search() -> tuple[Tool, ...]:
+    """Return the tool that searches code by its syntax, where the library for it is installed."""
+    from zidane_lab.tools.ast_grep import ast_grep_tool
+    from zidane_lab.tools.structure.engine import is_available
+
+    return (ast_grep_tool(private=looks_secret),) if is_available() else ()
+
+
+def structural_edit() -> tuple[Tool, ...]:
+    """Return the tool that rewrites code by its syntax, where the library for it is installed."""
+    from zidane_lab.tools.ast_edit import ast_edit_tool
+    from zidane_lab.tools.structure.engine import is_available
+
+    return (ast_edit_tool(private=looks_secret),) if is_available() else ()
 
 
 def write_tools() -> tuple[Tool, ...]:
@@ -65,6 +83,7 @@ def write_tools() -> tuple[Tool, ...]:
         multi_edit_tool(),
         edit_lines_tool(),
         apply_patch_tool(),
+        *structural_edit(),
         resolve_tool(),
         undo_edit_tool(),
     )

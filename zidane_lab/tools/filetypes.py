@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
+import shutil
 import struct
 import sys
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ class FileType:
     media_type: str | None = None
 
 
+_OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAGIC: Final[tuple[tuple[int, bytes, FileType], ...]] = (
     (0, b"\x89PNG\r\n\x1a\n", FileType("image", "a PNG image", "image/png")),
     (0, b"\xff\xd8\xff", FileType("image", "a JPEG image", "image/jpeg")),
@@ -38,7 +41,7 @@ _MAGIC: Final[tuple[tuple[int, bytes, FileType], ...]] = (
     (0, b"ARROW1", FileType("feather", "an Arrow/Feather table")),
     (0, b"ORC", FileType("orc", "an ORC table")),
     (0, b"Obj\x01", FileType("avro", "an Avro file")),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", FileType("xls", "an old Office file (.xls, .doc)")),
+    (0, _OLD_OFFICE, FileType("ole", "an old Office file")),
     (0, b"SQLite format 3\x00", FileType("sqlite", "an SQLite database")),
     (0, b"\x89HDF\r\n\x1a\n", FileType("hdf5", "an HDF5 file")),
     (0, b"CDF\x01", FileType("netcdf", "a NetCDF file")),
@@ -49,7 +52,9 @@ _MAGIC: Final[tuple[tuple[int, bytes, FileType], ...]] = (
     (0, b"\xfd7zXZ\x00", FileType("xz", "xz-compressed data")),
     (0, b"\x28\xb5\x2f\xfd", FileType("zstd", "Zstandard-compressed data")),
     (257, b"ustar", FileType("tar", "a tar archive")),
-    (0, b"7z\xbc\xaf\x27\x1c", FileType("archive", "a 7-Zip archive")),
+    (0, b"7z\xbc\xaf\x27\x1c", FileType("7z", "a 7-Zip archive")),
+    (0, b"Rar!\x1a\x07", FileType("rar", "a RAR archive")),
+    (0, b"PK\x05\x06", FileType("zip", "an empty ZIP archive")),
     (0, b"\x7fELF", FileType("program", "an ELF program or library")),
     (0, b"MZ", FileType("program", "a Windows program or library")),
     (0, b"\xcf\xfa\xed\xfe", FileType("program", "a Mach-O program or library")),
@@ -62,6 +67,19 @@ _MAGIC: Final[tuple[tuple[int, bytes, FileType], ...]] = (
     (0, b"\x1aE\xdf\xa3", FileType("video", "a Matroska or WebM video")),
 )
 
+_OLD_OFFICES: Final = (
+    ("WordDocument", (".doc", ".dot"), FileType("doc", "an old Word document")),
+    ("Workbook", (".xls", ".xlt"), FileType("xls", "an old Excel workbook")),
+    ("PowerPoint Document", (".ppt", ".pps"), FileType("ppt", "an old PowerPoint presentation")),
+)
+"""The name of the stream that holds the content, the endings of the file's name, what it is."""
+_BY_MIMETYPE: Final = (
+    (b"mimetypeapplication/epub+zip", FileType("epub", "a book (EPUB)")),
+    (b"mimetypeapplication/vnd.oasis.opendocument.text", FileType("odf", "an OpenDocument text")),
+    (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", FileType("odf", "an OpenDocument spreadsheet")),
+    (b"mimetypeapplication/vnd.oasis.opendocument.presentation", FileType("odf", "an OpenDocument presentation")),
+)
+"""The first entry of such an archive, which is stored as it is."""
 _ZIPPED: Final = (
     (b"xl/", FileType("xlsx", "an Excel workbook")),
     (b"word/", FileType("docx", "a Word document")),
@@ -69,6 +87,9 @@ _ZIPPED: Final = (
     (b".npy", FileType("npz", "a NumPy archive")),
 )
 _ZIPPED_SUFFIXES: Final = {".xlsx": 0, ".xlsm": 0, ".docx": 1, ".pptx": 2, ".npz": 3}
+
+_CONVERTED: Final = {"doc": "docx", "xls": "xlsx", "ppt": "pptx"}
+"""Old formats, and what LibreOffice makes of them that can be read."""
 
 _TEXT_CONTROL: Final = frozenset(b"\t\n\v\f\r\b\x1b\x1c\x1d\x1e\x1f")
 """Control characters found in text files."""
@@ -91,7 +112,13 @@ _LOADERS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         ("polars", "pl.read_excel({path}, sheet_id=0)"),
         ("openpyxl", "openpyxl.load_workbook({path}, read_only=True)"),
     ),
-    "xls": (("pandas", "pd.read_excel({path}, sheet_name=None)"),),
+    "xls": (("xlrd", "pd.read_excel({path}, sheet_name=None)"),),
+    "7z": (("py7zr", "py7zr.SevenZipFile({path}).getnames()"),),
+    "rar": (("rarfile", "rarfile.RarFile({path}).namelist()"),),
+    "zstd": (
+        ("compression.zstd", "compression.zstd.open({path}, 'rt').read(2000)"),
+        ("zstandard", "zstandard.open({path}, 'rt').read(2000)"),
+    ),
     "csv": (("pandas", "pd.read_csv({path})"), ("polars", "pl.read_csv({path})")),
     "hdf5": (("h5py", "h5py.File({path}, 'r')"), ("xarray", "xr.open_dataset({path})")),
     "netcdf": (("xarray", "xr.open_dataset({path})"), ("scipy", "scipy.io.netcdf_file({path})")),
@@ -119,10 +146,15 @@ def identify(head: bytes, path: PurePath) -> FileType | None:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) and len(head) % 2 == 0:
         return None
     if head.startswith(b"PK\x03\x04"):
+        for mark, kind in _BY_MIMETYPE:
+            if head[30:].startswith(mark):
+                return kind
         if (index := _ZIPPED_SUFFIXES.get(path.suffix.lower())) is not None:
             return _ZIPPED[index][1]
         inside = (kind for mark, kind in _ZIPPED if mark in head)
         return next(inside, FileType("zip", "a ZIP archive"))
+    if head.startswith(_OLD_OFFICE):
+        return _old_office(head, path.suffix.lower())
     binary = _looks_binary(head)
     for offset, magic, kind in _MAGIC:
         if head.startswith(magic, offset) and (binary or len(magic) > 3):
@@ -130,6 +162,15 @@ def identify(head: bytes, path: PurePath) -> FileType | None:
     if head[:1] == b"\x80" and head[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}:
         return FileType("pickle", "a Python pickle")
     return FileType("data", "binary data") if binary else None
+
+
+def _old_office(head: bytes, suffix: str) -> FileType:
+    """Tell what an old Office file is from the names of its streams, if they are in the beginning, or from its own."""
+    for stream, _, kind in _OLD_OFFICES:
+        if stream.encode("utf-16-le") in head:
+            return kind
+    named = (kind for _, suffixes, kind in _OLD_OFFICES if suffix in suffixes)
+    return next(named, FileType("ole", "an old Office file"))
 
 
 def _looks_binary(head: bytes) -> bool:
@@ -152,10 +193,23 @@ def how_to_load(key: str, path: str) -> str:
     for module, code in ranked:
         if _installed(module):
             return f"Load it with run_python: `{code.format(path=repr(path))}`."
-    if choices:
-        names = " or ".join(dict.fromkeys(module for module, _ in choices))
-        return f"Reading it takes {names}, not installed here."
-    return "It cannot be shown as text."
+    missing = " or ".join(dict.fromkeys(module for module, _ in choices))
+    if (other := _CONVERTED.get(key)) is not None:
+        return _how_to_convert(other, path, missing)
+    return f"Reading it takes {missing}, not installed here." if missing else "It cannot be shown as text."
+
+
+def _how_to_convert(ending: str, path: str, missing: str) -> str:
+    """Say how LibreOffice makes something readable of an old format, or that it has to be installed first."""
+    program = next((name for name in ("soffice", "libreoffice") if shutil.which(name)), None)
+    if program is not None:
+        line = f"{program} --headless --convert-to {ending} --outdir FOLDER {shlex.quote(path)}"
+        return f"Convert it with a command: `{line}`, and read that."
+    library = f" {missing}, or" if missing else ""
+    return (
+        f"Reading it takes{library} LibreOffice (`soffice --headless --convert-to {ending}`), not installed here. "
+        f"Ask the user to install that, or for the file saved as .{ending}."
+    )
 
 
 def _installed(module: str) -> bool:

@@ -14,16 +14,29 @@ from typing import Annotated, Final
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext
 from zidane_lab.tools.ignore import wildcard_regex
-from zidane_lab.tools.paths import show_name
-from zidane_lab.tools.reading.files import files_of, found, real_path, threaded
+from zidane_lab.tools.paths import require_path, show_name, unescaped
+from zidane_lab.tools.reading.files import Files, files_of, found, real_path, threaded
+from zidane_lab.tools.reading.ordinary import MADE_UP
 from zidane_lab.tools.walk import Entry, Walk
 
-__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "expand_braces", "glob", "glob_tool"]
+__all__ = [
+    "DEFAULT_LIMIT",
+    "MADE_UP_NAMES",
+    "MAX_LIMIT",
+    "expand_braces",
+    "glob",
+    "glob_tool",
+    "name_pattern",
+    "refuse_made_up",
+]
 
 DEFAULT_LIMIT: Final = 200
-MAX_LIMIT: Final = 2_000
-TIME_LIMIT: Final = 20.0
-"""Seconds a walk may take; what it found until then is shown, and that there may be more."""
+MAX_LIMIT: Final = 1_000
+TIME_LIMIT: Final = 5.0
+TIME_ELSEWHERE: Final = 20.0
+"""Seconds a walk may take, here and where each look is a question to another machine; what it found is shown."""
+SHARED_MEMORY: Final = "/dev/shm/"  # noqa: S108 - files of anybody, in memory
+MADE_UP_NAMES: Final = frozenset(path.lstrip("/") for path in MADE_UP)
 _MOST_ALTERNATIVES: Final = 256
 _SPECIAL: Final = re.compile(r"[*?\[{\\]")
 
@@ -39,29 +52,37 @@ def glob_tool() -> Tool:
 
 def glob(
     context: ToolContext,
-    pattern: Annotated[str, "Such as `*.csv`, `src/**/*.py`, `data/{raw,clean}/*.parquet`; ends in `/` for folders."],
+    pattern: Annotated[
+        str, "Such as `*.csv`, `src/*.py`, `src/**/*.py`, `data/{raw,clean}/*.parquet`; ends in `/` for folders."
+    ],
     path: Annotated[str, "The folder to look in."] = ".",
     limit: Annotated[int, f"Most files to list, at most {MAX_LIMIT}."] = DEFAULT_LIMIT,
     ignored: Annotated[bool, "Also look into what .gitignore, .git, .venv, node_modules and the like hide."] = False,
 ) -> str:
     """Find files whose path matches a pattern, the newest first. `*` stays within a folder, `**` spans folders.
 
+    A pattern without a slash is looked for in all folders; `./*.csv` stays in the first.
+
     Raises
     ------
     ToolError
-        The folder does not exist, or the pattern has too many alternatives.
+        The folder does not exist, is that of the whole machine, or the pattern has too many alternatives.
     """
-    base, rest = _split(pattern.strip(), path)
+    base, rest = _split(name_pattern(pattern.strip()), path)
     files = files_of(context)
     folder, info = found(files, base)
     if info.kind != "folder":
-        raise ToolError(f"{folder} is a file.", hint="Give a folder as `path`.")
+        raise ToolError(f"{show_name(folder)} is a file.", hint="Give a folder as `path`.")
+    root = real_path(files, folder)
     limit = min(max(1, limit), MAX_LIMIT)
     want_folders = rest.endswith("/")
     alternatives = [each.strip("/") for each in expand_braces(rest)]
     depth = None if any("**" in each for each in alternatives) else max(each.count("/") for each in alternatives) + 1
+    if depth != 1:
+        refuse_made_up(files, root)
     regexes = [regex for each in alternatives if (regex := wildcard_regex(os.fsencode(each))) is not None]
-    walk = Walk(real_path(files, folder), depth=depth, ignored=ignored, files=files, seconds=TIME_LIMIT)
+    seconds = TIME_LIMIT if files.is_local else TIME_ELSEWHERE
+    walk = Walk(root, depth=depth, ignored=ignored, files=files, seconds=seconds)
     matching = _matching(walk, regexes, want_folders=want_folders)
     total = len(matching)
     newest = heapq.nsmallest(limit, matching, key=lambda each: each[:2])
@@ -69,7 +90,7 @@ def glob(
     if total > limit:
         notes.insert(0, f"{total - limit:,} older ones left out; narrow the pattern, or raise `limit`")
     if not total:
-        advice = "" if "/" in rest or want_folders else f"; `**/{rest}` looks in its folders too"
+        advice = "" if depth is None or want_folders else f"; `**/{rest}` looks in its folders too"
         notes.insert(0, f"nothing in {show_name(folder)} matches {rest!r}{advice}")
     head = [show_name(walk.root)] if total else []
     return "\n".join([*head, *(entry.describe() for *_, entry in newest), *(f"[{note}]" for note in notes)])
@@ -85,10 +106,44 @@ def _matching(walk: Walk, regexes: Iterable[re.Pattern[bytes]], *, want_folders:
     return found
 
 
+def name_pattern(pattern: str) -> str:
+    r"""Return a pattern for names with what results show escaped (`\udcff`) as it is in the name.
+
+    Raises
+    ------
+    ToolError
+        No name can match it.
+    """
+    found_pattern = unescaped(pattern, is_pattern=True) or pattern
+    if pattern:
+        require_path(found_pattern)
+    return found_pattern
+
+
+def refuse_made_up(files: Files, root: str) -> None:
+    """Refuse to go through the whole machine, or what its system makes up.
+
+    Raises
+    ------
+    ToolError
+        The folder is one of those.
+    """
+    if root == "/" and real_path(files, files.cwd) != "/":
+        raise ToolError("`/` is the whole machine.", hint="Name a folder, or leave `path` out for the working folder.")
+    within = [each for each in MADE_UP if root == each or root.startswith(f"{each}/")]
+    if within and not f"{root}/".startswith(SHARED_MEMORY):
+        raise ToolError(
+            f"The files in {show_name(root)} are made up by the system; they are not searched through.",
+            hint="List a folder of it with list_files, and read one file with read_file.",
+        )
+
+
 def _split(pattern: str, path: str) -> tuple[str, str]:
     """Move the folders that a pattern spells out into the base, so that only what can match is walked."""
     if not pattern:
-        raise ToolError("The pattern is empty.", hint="Use `*` for the files of a folder, `**/*` for all below it.")
+        raise ToolError("The pattern is empty.", hint="Use `./*` for the files of a folder, `*` for all below it.")
+    if "/" not in pattern.rstrip("/") and not pattern.startswith("**"):
+        return path, f"**/{pattern}"
     parts = pattern.split("/")
     fixed = 0
     while fixed < len(parts) - 1 and not _SPECIAL.search(parts[fixed]):

@@ -17,12 +17,13 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.filetypes import HEAD_BYTES, identify
-from zidane_lab.tools.glob import expand_braces
+from zidane_lab.tools.glob import MADE_UP_NAMES, expand_braces, name_pattern, refuse_made_up
 from zidane_lab.tools.pages import PAGE_BYTES
 from zidane_lab.tools.paths import show_name
 from zidane_lab.tools.reading.files import Files, files_of, found, real_path, threaded
+from zidane_lab.tools.reading.ordinary import what_it_is
 from zidane_lab.tools.search.choose import choose_engine
-from zidane_lab.tools.search.engines import Counts, Engine, Line, Search
+from zidane_lab.tools.search.engines import Counts, Engine, Found, Line, Search
 from zidane_lab.tools.search.pattern import read_pattern
 from zidane_lab.tools.search.types import TYPES
 from zidane_lab.tools.search.worker import path_filter
@@ -79,7 +80,9 @@ def grep_tool(private: Private | None = None) -> Tool:
 
 async def grep(
     context: ToolContext,
-    pattern: Annotated[str, "A regular expression, matched within a line; no look-around, no backreferences."],
+    pattern: Annotated[
+        str, r"A regular expression; spans lines only where it says `\n`. No look-around, no backreferences."
+    ],
     path: Annotated[str, "The folder or file to search."] = ".",
     *,
     glob: Annotated[str | None, "Only files like this: `*.py`, `src/**/*.{ts,tsx}`."] = None,
@@ -107,23 +110,24 @@ async def _search(context: ToolContext, asked: _Asked, private: Private | None) 
     end = time.monotonic() + TIME_LIMIT
     pattern = read_pattern(asked.pattern, ignore_case=asked.ignore_case, literal=asked.literal)
     globs, kinds = _alternatives(asked.glob), _kinds(asked.file_type)
-    root, is_file, shown_as = await threaded(_root)(context, asked.path)
-    search = Search(root, pattern, is_file, globs or kinds, asked.ignored)
+    where = await threaded(_where)(context, asked.path)
+    search = Search(where.root, pattern, where.is_file, globs or kinds, asked.ignored, where.kept)
     limit, around = min(max(1, asked.limit), MAX_LIMIT), min(max(0, asked.around), MOST_AROUND)
-    page = _Page(asked.mode, max(0, asked.skip), limit, around, shown_as)
+    what = "match that spans lines" if pattern.spans else "matching line"
+    page = _Page(asked.mode, max(0, asked.skip), limit, around, where.shown_as, what)
     with tempfile.TemporaryDirectory(prefix="zidane-grep-", ignore_cleanup_errors=True) as scratch:
         engine, place, note = await choose_engine(context, search, Path(scratch), end - time.monotonic())
         counts = await engine.count(place, end - time.monotonic())
-        wanted = _Filter(path_filter([*globs]), path_filter([*kinds]), root, private, is_file)
+        wanted = _Filter(path_filter([*globs]), path_filter([*kinds]), where, private)
         kept = {name: count for name, count in counts.counts.items() if wanted.takes(name)}
-        lines, all_fetched = await _shown(engine, place, kept, page, end)
-    notes = [] if kept else [_nothing(asked.pattern, page, search)]
+        lines, fetched = await _shown(engine, place, kept, page, end)
+    notes = [] if kept else [_nothing(asked.pattern, page, search, complete=counts.complete)]
     notes += [note] if note else []
     if pattern.repaired:
         notes.append(f"taken as plain text, because as an expression {pattern.repaired}")
     elif not kept and "\\|" in asked.pattern and not asked.literal:
         notes.append("alternatives are separated by `|` alone, `\\|` is the character")
-    notes += _notes(counts, wanted, complete=all_fetched)
+    notes += _notes(counts, wanted, fetched)
     text = "\n".join([*lines, *(f"[{each}]" for each in notes)])
     return ToolOutput((TextBlock(text),), metadata={} if kept or notes[1:] else {USELESS: True})
 
@@ -137,6 +141,7 @@ class _Page:
     limit: int
     around: int
     shown_as: str
+    what: str = "matching line"
 
     def name(self, name: str) -> str:
         """Name a file so that it can be given to another tool."""
@@ -145,43 +150,73 @@ class _Page:
         return show_name(name if self.shown_as == "." else f"{self.shown_as.rstrip('/')}/{name}")
 
 
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where to search: the path, whether it is a file, how it is named in results, and what below it is left alone.
+
+    ``held_back`` is how much of that the isolation policy keeps from the agent.
+    """
+
+    root: str
+    is_file: bool
+    shown_as: str
+    kept: frozenset[str] = frozenset()
+    held_back: int = 0
+
+    def holds_back(self, name: str) -> bool:
+        """Whether a file below the root is one of those left alone, or in one."""
+        return any(name == each or name.startswith(f"{each}/") for each in self.kept)
+
+
 @dataclass(slots=True)
 class _Filter:
     """Which files count, and how many were left out as private."""
 
     by_glob: Callable[[str], bool]
     by_kind: Callable[[str], bool]
-    root: str
+    where: _Where
     private: Private | None
-    is_file: bool
     left_out: int = 0
 
     def takes(self, name: str) -> bool:
         """Whether a file's matches are shown."""
-        if self.is_file:
+        if self.where.is_file:
             return True
-        if not (self.by_glob(name) and self.by_kind(name)):
+        if self.where.holds_back(name) or not (self.by_glob(name) and self.by_kind(name)):
             return False
-        if self.private is not None and self.private(f"{self.root.rstrip('/')}/{name}"):
+        if self.private is not None and self.private(f"{self.where.root.rstrip('/')}/{name}"):
             self.left_out += 1
             return False
         return True
 
 
-def _root(context: ToolContext, path: str) -> tuple[str, bool, str]:
-    """Return where to search, whether that is a file, and how to name it: below the working folder if it is there."""
+def _where(context: ToolContext, path: str) -> _Where:
+    """Find where to search; it is named from the working folder if it is below that."""
     files = files_of(context)
     target, info = found(files, path)
     root = real_path(files, target)
     if info.kind == "file":
         _refuse_binary(files, target)
     elif info.kind != "folder":
-        raise ToolError(f"{target} is not an ordinary file.", hint="Search files and folders only.")
+        raise ToolError(
+            f"{show_name(target)} is {what_it_is(info.mode)}, not an ordinary file.",
+            hint="Search files and folders only.",
+        )
+    else:
+        refuse_made_up(files, root)
     base = real_path(files, files.cwd)
-    if root == base:
-        return root, False, "."
-    below = f"{base.rstrip('/')}/"
-    return root, info.kind == "file", root.removeprefix(below)
+    shown_as = "." if root == base else root.removeprefix(f"{base.rstrip('/')}/")
+    kept = frozenset(each for each in files.kept_below(root) if _exists(files, f"{root.rstrip('/')}/{each}"))
+    held_back = len(kept)
+    return _Where(root, info.kind == "file", shown_as, kept | (MADE_UP_NAMES if root == "/" else set()), held_back)
+
+
+def _exists(files: Files, path: str) -> bool:
+    try:
+        files.stat(path, follow=False)
+    except OSError:
+        return False
+    return True
 
 
 def _refuse_binary(files: Files, target: str) -> None:
@@ -189,15 +224,19 @@ def _refuse_binary(files: Files, target: str) -> None:
         with files.open(target) as handle:
             kind = identify(handle.read(HEAD_BYTES), Path(target))
     except OSError as error:
-        raise ToolError(f"{target} cannot be read: {error.strerror or error}.", hint="Choose another.") from error
+        raise ToolError(
+            f"{show_name(target)} cannot be read: {error.strerror or error}.", hint="Choose another."
+        ) from error
     if kind is not None:
-        raise ToolError(f"{target} is {kind.name}; only text is searched.", hint="See what read_file shows of it.")
+        raise ToolError(
+            f"{show_name(target)} is {kind.name}; only text is searched.", hint="See what read_file shows of it."
+        )
 
 
 def _alternatives(glob: str | None) -> tuple[str, ...]:
     if glob is None or not glob.strip():
         return ()
-    return tuple(each.removeprefix("./").removeprefix("/") for each in expand_braces(glob.strip()))
+    return tuple(each.removeprefix("./").removeprefix("/") for each in expand_braces(name_pattern(glob.strip())))
 
 
 def _kinds(file_type: str | None) -> tuple[str, ...]:
@@ -210,29 +249,35 @@ def _kinds(file_type: str | None) -> tuple[str, ...]:
 
 async def _shown(
     engine: Engine, search: Search, counts: dict[str, int], page: _Page, end: float
-) -> tuple[list[str], bool]:
-    """Return the text of a page with a line on the whole, and whether all of it could be fetched."""
+) -> tuple[list[str], Found]:
+    """Return the text of a page with a line on the whole, and what was fetched for it."""
     if not counts:
-        return [], True
+        return [], Found()
     names = sorted(counts, key=lambda name: name.split("/"))
     total, files = sum(counts.values()), len(counts)
     if page.mode != "lines":
         listed = names[page.skip : page.skip + page.limit]
         texts = [page.name(each) + (f": {counts[each]:,}" if page.mode == "count" else "") for each in listed]
         texts, number = _fitting(texts)
-        return [*texts, _position(page, number, files, "file", f"{total:,} matching lines")], True
+        return [*texts, _position(page, number, files, "file", _plural(total, page.what))], Found()
     chosen, skipped = _chosen(names, counts, page)
     if not chosen:
-        return [_position(page, 0, total, "matching line", _in_files(files))], True
+        return [_position(page, 0, total, page.what, _in_files(files))], Found()
     # Of the first file the lines before the page are fetched too, and dropped here.
     asked = [(name, count + (skipped if index == 0 else 0)) for index, (name, count) in enumerate(chosen)]
     result = await engine.lines(search, asked, page.around, max(1.0, end - time.monotonic()))
     texts, number = _rendered(result.lines, page, skipped)
-    return [*texts, _position(page, number, total, "matching line", _in_files(files))], result.complete
+    return [*texts, _position(page, number, total, page.what, _in_files(files))], result
 
 
 def _in_files(count: int) -> str:
-    return f"in {count:,} file{'' if count == 1 else 's'}"
+    return f"in {_plural(count, 'file')}"
+
+
+def _plural(count: int, what: str) -> str:
+    if count == 1:
+        return f"1 {what}"
+    return f"{count:,} " + ("matches that span lines" if what.startswith("match that") else f"{what}s")
 
 
 def _chosen(names: Sequence[str], counts: dict[str, int], page: _Page) -> tuple[list[tuple[str, int]], int]:
@@ -305,34 +350,40 @@ def _fitting(texts: list[str]) -> tuple[list[str], int]:
 
 def _position(page: _Page, number: int, total: int, what: str, rest: str) -> str:
     """Say which part of the whole is shown, and how to go on."""
-    plural = f"{what}s" if total != 1 else what
+    whole, comma = _plural(total, what), "," if what == "file" else ""
     if not number:
-        return f"[there are {total:,} {plural} {rest}; none behind the first {page.skip:,}]"
+        return f"[there are {whole} {rest}; none behind the first {page.skip:,}]"
     last = page.skip + number
     if page.skip == 0 and last >= total:
-        return f"[{total:,} {plural}{',' if what == 'file' else ''} {rest}]"
+        return f"[{whole}{comma} {rest}]"
     on = f"go on with skip={last}" if last < total else "this is the end"
-    return f"[{page.skip + 1:,}–{last:,} of {total:,} {plural}{',' if what == 'file' else ''} {rest}; {on}]"
+    return f"[{page.skip + 1:,}–{last:,} of {whole}{comma} {rest}; {on}]"
 
 
-def _notes(counts: Counts, wanted: _Filter, *, complete: bool) -> list[str]:
+def _notes(counts: Counts, wanted: _Filter, fetched: Found) -> list[str]:
     notes = []
     if wanted.left_out:
         notes.append(
             f"{wanted.left_out:,} matching files that commonly hold secrets are left out; "
             "one is searched when it is given as `path`"
         )
+    if wanted.where.held_back:
+        notes.append(f"{wanted.where.held_back:,} left out that the isolation policy keeps from the agent")
     if counts.failed:
         notes.append(f"{counts.failed:,} files or folders could not be read")
     if not counts.complete:
-        notes.append(f"stopped after {TIME_LIMIT:g} seconds: there may be more; search a smaller folder")
-    elif not complete:
-        notes.append("not all lines could be fetched: they are too long, or the time was over; show `files` instead")
+        why = "too many files match to be listed" if counts.full else f"{TIME_LIMIT:g} seconds were over"
+        notes.append(f"stopped early, because {why}: there may be more; search a smaller folder, or narrow `glob`")
+    elif not fetched.complete:
+        why = "they are too long" if fetched.full else f"{TIME_LIMIT:g} seconds were over"
+        notes.append(f"not all lines could be fetched, because {why}; show `files` instead, or a smaller page")
     return notes
 
 
-def _nothing(pattern: str, page: _Page, search: Search) -> str:
+def _nothing(pattern: str, page: _Page, search: Search, *, complete: bool) -> str:
     where = "the working folder" if page.shown_as == "." else show_name(page.shown_as)
     of = " of the files asked for" if search.globs else ""
     hidden = "" if search.ignored or search.is_file else "; ignored files were not searched, `ignored` true does"
+    if not complete:
+        return f"no line{of} in {where} was found to match {pattern!r}{hidden}"
     return f"no line{of} in {where} matches {pattern!r}{hidden}"

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from zidane_lab.tools.reading.ordinary import open_ordinary
+
 __all__ = ["ALWAYS_IGNORED", "MOST_RULE_BYTES", "IgnoreRules", "Rule", "parse_rules", "wildcard_regex"]
 
 ALWAYS_IGNORED: Final = frozenset({".git", ".ipynb_checkpoints", ".venv", ".zidane", "__pycache__", "node_modules"})
@@ -20,6 +22,8 @@ ALWAYS_IGNORED: Final = frozenset({".git", ".ipynb_checkpoints", ".venv", ".zida
 
 MOST_RULE_BYTES: Final = 1_048_576
 """A longer ``.gitignore`` is read up to here."""
+
+_SPECIAL: Final = re.compile(rb"[*?\[\\]")
 
 _POSIX: Final[dict[bytes, bytes]] = {
     b"alnum": rb"0-9A-Za-z",
@@ -59,7 +63,10 @@ def parse_rules(data: bytes) -> tuple[Rule, ...]:
         folders_only = line.endswith(b"/")
         line = line[:-1] if folders_only else line
         anchored = b"/" in line
-        regex = wildcard_regex(line.removeprefix(b"/"))
+        line = line.removeprefix(b"/")
+        # What is before the first wildcard is compared by itself, so that the rest starts anew: `a**/b` is `a`, `**/b`.
+        special = _SPECIAL.search(line) if anchored else None
+        regex = wildcard_regex(line, special.start() if special else 0)
         if line and regex is not None:
             rules.append(Rule(regex, negated, folders_only, anchored))
     return tuple(rules)
@@ -101,9 +108,9 @@ class IgnoreRules:
     def inside(self, folder: Path) -> IgnoreRules:
         """Return the rules with those of ``folder`` added."""
         try:
-            with (folder / ".gitignore").open("rb") as handle:
+            with open(open_ordinary(folder / ".gitignore"), "rb") as handle:  # noqa: PTH123 - a descriptor
                 data = handle.read(MOST_RULE_BYTES)
-        except OSError:  # none there, or not ours to read: git goes on without it, too
+        except OSError:  # none there, no ordinary file, or not ours to read: git goes on without it, too
             data = b""
         return self.with_rules(str(folder), data, is_project=self.in_project and (folder / ".git").exists())
 
@@ -138,7 +145,7 @@ def _strip_spaces(line: bytes) -> bytes:
     return kept + b" " if backslashes % 2 and len(line) > len(kept) else kept
 
 
-def wildcard_regex(pattern: bytes) -> re.Pattern[bytes] | None:
+def wildcard_regex(pattern: bytes, start: int = 0) -> re.Pattern[bytes] | None:
     r"""Translate a pattern to a regular expression for whole paths; ``None`` when it can never match.
 
     ``*`` and ``?`` stay within a name, ``**`` between slashes (or at an end) spans folders, ``[a-z]``,
@@ -146,6 +153,11 @@ def wildcard_regex(pattern: bytes) -> re.Pattern[bytes] | None:
 
     What stands between two ``*`` is found at its first place and kept there (an atomic group): that never
     misses a match within a name, and no pattern takes more than linear time on it.
+
+    Parameters
+    ----------
+    start
+        A place where ``**`` counts as standing after a slash.
     """
     out: list[bytes] = []
     star: int | None = None  # where in ``out`` the last `*` opened its group
@@ -154,7 +166,7 @@ def wildcard_regex(pattern: bytes) -> re.Pattern[bytes] | None:
         char = pattern[index : index + 1]
         if char == b"*":
             end = index + len(pattern[index:]) - len(pattern[index:].lstrip(b"*"))
-            spans = end - index > 1 and (index == 0 or pattern[index - 1 : index] == b"/")
+            spans = end - index > 1 and (index in {0, start} or pattern[index - 1 : index] == b"/")
             if star is not None:
                 out.append(b")")
                 star = None

@@ -10,7 +10,7 @@ import base64
 import binascii
 import io
 import struct
-from typing import Final
+from typing import Any, Final
 
 from zidane_lab.turns import ImageBlock
 
@@ -22,7 +22,11 @@ LONG_SIDE: Final = 1024
 MOST_BYTES: Final = 4_000_000
 """The smallest limit for one picture among the services we speak to is 5 MB as base64 text."""
 
+MOST_PIXELS: Final = 64_000_000
+"""A picture with more is not unpacked: each takes four bytes of the kernel's memory."""
+
 _FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG"}
+"""What is sent as it is; anything else that Pillow knows becomes PNG."""
 
 
 def for_model(media_type: str, encoded: str) -> tuple[ImageBlock | None, str]:
@@ -31,7 +35,7 @@ def for_model(media_type: str, encoded: str) -> tuple[ImageBlock | None, str]:
     Parameters
     ----------
     media_type
-        ``image/png`` or ``image/jpeg``.
+        ``image/png`` or ``image/jpeg``; other pictures become PNG, of several frames the first.
     encoded
         Base64 text, as in a mime bundle.
     """
@@ -39,7 +43,7 @@ def for_model(media_type: str, encoded: str) -> tuple[ImageBlock | None, str]:
         data = base64.b64decode("".join(encoded.split()), validate=True)
     except (binascii.Error, ValueError):
         return None, "its data is not valid base64"
-    name = _FORMATS[media_type]
+    name = _FORMATS.get(media_type, "PNG")
     size = _png_size(data) if media_type == "image/png" else None
     if size is not None and max(size) <= LONG_SIDE and len(data) <= MOST_BYTES:
         return ImageBlock(media_type, data), f"{size[0]}x{size[1]} {name}"
@@ -47,20 +51,35 @@ def for_model(media_type: str, encoded: str) -> tuple[ImageBlock | None, str]:
         from PIL import Image
     except ImportError:
         return None, f"it is larger than {LONG_SIDE} pixels and Pillow is not installed to shrink it"
+    return _drawn_anew(Image, data, media_type, name)
+
+
+def _drawn_anew(pillow: Any, data: bytes, media_type: str, name: str) -> tuple[ImageBlock | None, str]:
+    """Return a picture shrunk, or in another format, by Pillow's ``Image``."""
     try:
-        with Image.open(io.BytesIO(data)) as picture:
+        with pillow.open(io.BytesIO(data)) as picture:
             size = picture.size
-            if max(size) <= LONG_SIDE and len(data) <= MOST_BYTES:
+            if size[0] * size[1] > MOST_PIXELS:
+                return None, f"it has {size[0]:,} × {size[1]:,} pixels, too many to shrink it here"
+            if media_type in _FORMATS and max(size) <= LONG_SIDE and len(data) <= MOST_BYTES:
                 return ImageBlock(media_type, data), f"{size[0]}x{size[1]} {name}"
-            picture.thumbnail((LONG_SIDE, LONG_SIDE))
+            kept = picture if media_type in _FORMATS else picture.convert("RGBA" if _is_see_through(picture) else "RGB")
+            kept.thumbnail((LONG_SIDE, LONG_SIDE))
             out = io.BytesIO()
-            picture.save(out, format=name)
-            width, height = picture.size
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
-        return None, f"it cannot be read as {name} ({type(error).__name__})"
+            kept.save(out, format=name)
+            width, height = kept.size
+    except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError) as error:
+        what = name if media_type in _FORMATS else "a picture"
+        return None, f"it cannot be read as {what} ({type(error).__name__})"
     if out.tell() > MOST_BYTES:
         return None, f"it is {out.tell():,} bytes even at {width}x{height}"
-    return ImageBlock(media_type, out.getvalue()), f"{width}x{height} {name} (shrunk from {size[0]}x{size[1]})"
+    block = ImageBlock(media_type if media_type in _FORMATS else "image/png", out.getvalue())
+    shrunk = f" (shrunk from {size[0]}x{size[1]})" if (width, height) != size else ""
+    return block, f"{width}x{height} {name}{shrunk}"
+
+
+def _is_see_through(picture: Any) -> bool:
+    return picture.mode in {"LA", "PA", "RGBA"} or "transparency" in picture.info
 
 
 def _png_size(data: bytes) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext
 from zidane_lab.tools.paths import show_name
 from zidane_lab.tools.reading.files import files_of, found, real_path, threaded
+from zidane_lab.tools.reading.ordinary import what_it_is
 from zidane_lab.tools.walk import Entry, Walk
 
 __all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "list_files", "list_files_tool"]
@@ -45,7 +46,8 @@ def list_files(
     files = files_of(context)
     target, info = found(files, path)
     if info.kind != "folder":
-        raise ToolError(f"{target} is a file.", hint="Read it with read_file.")
+        what = "a file" if info.kind == "file" else what_it_is(info.mode)
+        raise ToolError(f"{show_name(target)} is {what}.", hint="Read files with read_file.")
     target = real_path(files, target)
     limit, depth = min(max(1, limit), MAX_LIMIT), min(max(1, depth), MAX_DEPTH)
     walk = Walk(target, depth=depth, ignored=ignored, files=files)
@@ -53,7 +55,7 @@ def list_files(
     shown: list[Entry] = list(islice(entries, limit))
     left = sum(1 for _ in entries)
     if walk.closed and not shown:
-        raise ToolError(f"{target} cannot be opened.", hint="Choose another folder.")
+        raise ToolError(f"{show_name(target)} cannot be opened.", hint="Choose another folder.")
     notes = walk.notes()
     if left:
         notes.insert(0, f"{left:,} more entries left out; list a folder of it, or raise `limit`")

@@ -48,7 +48,7 @@ class Page:
     windows: bool = False
 
 
-def read_page(handle: TextIO, offset: int, limit: int, *, count: bool) -> Page:
+def read_page(handle: TextIO, offset: int, limit: int, *, count: bool, added: int = 0) -> Page:
     r"""Take up to ``limit`` lines from line ``offset`` on.
 
     Parameters
@@ -57,6 +57,8 @@ def read_page(handle: TextIO, offset: int, limit: int, *, count: bool) -> Page:
         A text stream at its start that keeps line ends (``newline="\n"``).
     count
         Read to the end to know the total; without it reading stops after the page.
+    added
+        Bytes that will be put before each line.
     """
     shown: list[str] = []
     number, room, following = 0, PAGE_BYTES, None
@@ -64,13 +66,14 @@ def read_page(handle: TextIO, offset: int, limit: int, *, count: bool) -> Page:
         if number < offset or following is not None:
             continue
         data = line.encode("utf-8", "surrogatepass")
-        if number >= offset + min(limit, PAGE_LINES) or (shown and len(data) > room):
+        size = len(data) + added
+        if number >= offset + min(limit, PAGE_LINES) or (shown and size > room):
             following = number
             if not count:
                 break
         else:
-            shown.append(data[: max(room, 0)].decode("utf-8", "ignore"))
-            room -= len(data)
+            shown.append(data[: max(room - added, 0)].decode("utf-8", "ignore"))
+            room -= size
     return Page(
         text="".join(shown).replace("\r\n", "\n"),
         first=offset,

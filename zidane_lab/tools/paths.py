@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,11 +15,26 @@ from zidane_lab.errors import ToolError
 if TYPE_CHECKING:
     from zidane_lab.tools.reading.files import Files
 
-__all__ = ["describe_size", "existing", "missing", "near_names", "resolve_path", "show_name"]
+__all__ = [
+    "describe_size",
+    "existing",
+    "missing",
+    "near_names",
+    "require_path",
+    "resolve_path",
+    "short_name",
+    "show_name",
+    "unescaped",
+]
 
 _NEAR: Final = 5
 _LOOKED_AT: Final = 2_000
 """Entries of a folder compared with a misspelt name."""
+_MOST_SHOWN: Final = 1_000
+_LAST_CHARACTER: Final = 0x10FFFF
+_ESCAPED: Final = re.compile(r"\\(?:(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})|([nrt\\]))")
+_BY_NUMBER: Final = re.compile(r"\\(?:(x(?:[0189a][0-9a-f]|7f)|u[0-9a-f]{4}|U[0-9a-f]{8})|\\)")
+_SHORT: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 
 
 def resolve_path(path: str, cwd: Path) -> Path:
@@ -29,13 +45,31 @@ def resolve_path(path: str, cwd: Path) -> Path:
     ToolError
         No file can have such a name.
     """
-    refusal = ToolError(f"{path!r} is not a path.", hint="Give the path of a file or folder.")
-    if not path.strip() or "\0" in path:
-        raise refusal
+    require_path(path)
     try:
         return cwd / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for an unknown user
     except ValueError as error:  # a user's name that cannot be one
-        raise refusal from error
+        raise _no_path(path) from error
+
+
+def require_path(path: str) -> None:
+    """Refuse a text that no file can be called.
+
+    Raises
+    ------
+    ToolError
+        It is empty, or has characters that stand for no bytes: NUL, half of a surrogate pair.
+    """
+    try:
+        if path.strip() and "\0" not in path and path.encode("utf-8", "surrogateescape"):
+            return
+    except UnicodeEncodeError:
+        pass
+    raise _no_path(path)
+
+
+def _no_path(path: str) -> ToolError:
+    return ToolError(f"{path[:_MOST_SHOWN]!r} is not a path.", hint="Give the path of a file or folder.")
 
 
 def existing(path: str, cwd: Path) -> tuple[Path, os.stat_result]:
@@ -55,7 +89,7 @@ def existing(path: str, cwd: Path) -> tuple[Path, os.stat_result]:
         raise missing(LocalFiles(cwd), str(target)) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ToolError(f"{target} cannot be reached: {reason}.", hint="Choose another path.") from error
+        raise ToolError(f"{short_name(target)} cannot be reached: {reason}.", hint="Choose another path.") from error
 
 
 def describe_size(size: int) -> str:
@@ -69,24 +103,58 @@ def describe_size(size: int) -> str:
 
 
 def show_name(name: str) -> str:
-    """Write a file's name on one line: what is not printable, or not UTF-8, is escaped."""
+    r"""Write a file's name on one line; where it has what is not printable, or not UTF-8, that is escaped.
+
+    Then a backslash of the name is doubled, so that :func:`unescaped` gives back every name.
+    """
     if name.isprintable():
         return name
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in name)
+    return "".join(map(_escape, name))
+
+
+def _escape(char: str) -> str:
+    if char.isprintable() and char != "\\":
+        return char
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def unescaped(text: str, *, is_pattern: bool = False) -> str | None:
+    r"""Return the name that :func:`show_name` writes so; ``None`` where nothing in it is an escape.
+
+    Parameters
+    ----------
+    is_pattern
+        It is a pattern in which a backslash takes the next character as it is; only characters by number are read.
+    """
+    if "\\" not in text:
+        return None
+    found = _BY_NUMBER.sub(_read_number, text) if is_pattern else _ESCAPED.sub(_read_escape, text)
+    return found if found != text else None
+
+
+def _read_escape(match: re.Match[str]) -> str:
+    return _SHORT[match[2]] if match[2] else _read_number(match)
+
+
+def _read_number(match: re.Match[str]) -> str:
+    code = int(match[1][1:], 16) if match[1] else _LAST_CHARACTER + 1
+    return chr(code) if code <= _LAST_CHARACTER else match[0]
 
 
 def missing(files: Files, target: str) -> ToolError:
     """Return the error for something that does not exist: near names in its folder, or how much of the path exists."""
     separator = os.sep if files.is_local else "/"
     if _kind(files, target, follow=False) == "link":
-        return ToolError(f"{target} is a link to something that does not exist.", hint="Choose another path.")
+        what = f"{short_name(target)} is a link to something that does not exist."
+        return ToolError(what, hint="Choose another path.")
     folder, _, name = target.rstrip(separator).rpartition(separator)
     folder = folder or separator
     if _kind(files, folder) != "folder":
         while folder != separator and _kind(files, folder) != "folder":
             folder = folder.rpartition(separator)[0] or separator
         return ToolError(
-            f"{target} does not exist; of its folders only {folder} does.", hint="Look there with list_files."
+            f"{short_name(target)} does not exist; of its folders only {short_name(folder)} does.",
+            hint="Look there with list_files.",
         )
     try:
         names = [info.name for info in itertools.islice(files.list(folder), _LOOKED_AT)]
@@ -94,7 +162,13 @@ def missing(files: Files, target: str) -> ToolError:
         names = []
     near = near_names(name, names)
     hint = f"Near names there: {', '.join(map(show_name, near))}." if near else "Look with list_files."
-    return ToolError(f"{target} does not exist.", hint=hint)
+    return ToolError(f"{short_name(target)} does not exist.", hint=hint)
+
+
+def short_name(target: object) -> str:
+    """Write a path for a message: as :func:`show_name` does, and not longer than anybody reads."""
+    name = show_name(str(target))
+    return name if len(name) <= _MOST_SHOWN else f"{name[:_MOST_SHOWN]}…"
 
 
 def near_names(name: str, names: Iterable[str]) -> list[str]:

@@ -9,43 +9,47 @@ the path as it is written does not show that, the tool refuses and names the pat
 from __future__ import annotations
 
 import functools
-import stat
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Protocol, TypeAlias
 
 from zidane_lab.contexts.base import FileInfo
 from zidane_lab.errors import ToolError
 from zidane_lab.session.read_state import read_evidence
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
-from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.pages import PAGE_BYTES, PAGE_LINES
+from zidane_lab.tools.paths import show_name, unescaped
 from zidane_lab.tools.reading.files import Files, files_of, modified_at, threaded
+from zidane_lab.tools.reading.ordinary import what_it_is
 from zidane_lab.tools.reading.pictures import MAX_IMAGE_BYTES
 from zidane_lab.tools.reading.selectors import split_selection
 from zidane_lab.tools.reading.show import Result, View, show
 from zidane_lab.tools.reading.source import Source
 from zidane_lab.tools.reading.targets import Target, is_url, locate
-from zidane_lab.tools.truncate import MAX_LINES
 from zidane_lab.turns import ResultPart, TextBlock
 
 __all__ = ["DEFAULT_LIMIT", "MAX_IMAGE_BYTES", "is_url", "read_file", "read_file_tool"]
 
 DEFAULT_LIMIT: Final = 300
+_PAGE: Final = f"{PAGE_BYTES // 1024} KB"
 _TAGGED_BYTES: Final = 2 * 1_048_576
 """A text up to this size is remembered when its lines are shown with tags."""
 
 Fetch: TypeAlias = Callable[[str], Awaitable[str]]
 Private: TypeAlias = Callable[[str], bool]
 
-_SPECIAL: Final = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a character device"),
-    (stat.S_ISBLK, "a block device"),
-)
+
+class ReadUrl(Protocol):
+    """Shows some lines of a page of the web, with what may stand behind its address; it keeps what it fetched."""
+
+    async def __call__(self, context: ToolContext, url: str, *, offset: int, limit: int) -> ToolOutput:
+        """Return the lines."""
+        ...
 
 
 @functools.cache
-def read_file_tool(*, private: Private | None = None, fetch: Fetch | None = None) -> Tool:
+def read_file_tool(
+    *, private: Private | None = None, fetch: Fetch | None = None, read_url: ReadUrl | None = None
+) -> Tool:
     """Return the tool.
 
     Parameters
@@ -54,15 +58,19 @@ def read_file_tool(*, private: Private | None = None, fetch: Fetch | None = None
         Whether a path commonly holds secrets. What it says yes to is read only if the path as the model wrote it
         shows that too, so that whoever gates the call has seen it.
     fetch
-        Returns the page at an address as Markdown. Give it only where the gate knows that such a call uses the
-        network; without it addresses are left to ``fetch_url``.
+        Returns the page at an address as Markdown; it is asked for the same address again for other lines of it.
+    read_url
+        Shows a page by itself, instead. Give either only where the gate knows that a call with an address for a path
+        uses the network; without them addresses are left to ``fetch_url``.
     """
     from zidane_lab.tools.decorator import tool
 
     @functools.wraps(read_file)
     async def reading(context: ToolContext, path: str, offset: int = 1, limit: int = DEFAULT_LIMIT) -> ToolOutput:
+        if is_url(path) and read_url is not None:
+            return await read_url(context, path.strip(), offset=max(1, offset), limit=max(1, limit))
         if is_url(path) and fetch is not None:
-            return _fetched(await fetch(path.strip()), offset, limit)
+            return await _fetched(fetch, path, offset, limit)
         return await threaded(_read)(context, path, offset, limit, private)
 
     return tool(name="read_file", tier="read", concurrency="shared")(reading)
@@ -72,15 +80,16 @@ def read_file(
     context: ToolContext,
     path: Annotated[str, "The file or folder; a part of it may stand behind, as in `notes.md:50-100`."],
     offset: Annotated[int, "First line to show, counted from 1."] = 1,
-    limit: Annotated[int, f"Most lines to show; a page has at most {MAX_LINES} lines and 50 KB."] = DEFAULT_LIMIT,
+    limit: Annotated[int, f"Most lines to show; a page has at most {PAGE_LINES:,} lines and {_PAGE}."] = DEFAULT_LIMIT,
 ) -> ToolOutput:
-    """Read a file: text by lines, images as images, notebooks, PDF and Office documents as text, folders as trees.
+    """Read a file: text by lines, images as images, notebooks, PDF, Office files, books as text, folders as trees.
 
     Behind the path may stand, with a colon, the part or the way: lines `:50-100` or `:50+20`, bytes `:b0+4000`, pages
-    `:p2-5`, `:raw` (as it stands), `:outputs` (of a notebook), `:tagged` (lines with tags for edit_lines). Archives:
-    `a.zip` lists, `a.zip:docs/x.md` reads. SQLite: `d.db` lists tables, `d.db:table`, `d.db:table:key`,
-    `d.db:table?where=…&order=column:desc&limit=…`, `d.db?q=SELECT …`. Excel: `b.xlsx:Sheet`. A long Python module is
-    shown as an outline first.
+    `:p2-5`, `:raw` (as it stands), `:outputs` (of a notebook), `:img` (pictures in a document; `:img1` is the first),
+    `:conflicts` (merge conflicts that are left), `:tagged` (lines with tags for edit_lines). Archives: `a.zip` lists,
+    `a.zip:docs/x.md` reads. SQLite: `d.db` lists tables, `d.db:table`, `d.db:table:key`,
+    `d.db:table?where=…&order=column:desc&limit=…`, `d.db?q=SELECT …`. Excel: `b.xlsx:Sheet`. Long code and long
+    notebooks are shown as an outline first.
 
     Raises
     ------
@@ -92,7 +101,7 @@ def read_file(
 
 def _read(context: ToolContext, path: str, offset: int, limit: int, private: Private | None) -> ToolOutput:
     if is_url(path):
-        raise ToolError(f"{path} is an address.", hint="Read it with fetch_url.")
+        raise ToolError(f"{show_name(path)} is an address.", hint="Read it with fetch_url.")
     files = files_of(context)
     target = locate(files, path)
     if private is not None and not private(path) and (plain := _secret(target, private)) is not None:
@@ -112,7 +121,7 @@ def _read(context: ToolContext, path: str, offset: int, limit: int, private: Pri
         changed = _changed(files, target)
     except OSError as error:
         reason = error.strerror or error
-        raise ToolError(f"{target.path} cannot be read: {reason}.", hint="Choose another file.") from error
+        raise ToolError(f"{show_name(target.path)} cannot be read: {reason}.", hint="Choose another file.") from error
     notes = [target.note] if target.note else []
     if changed:
         notes.append("the file changed while it was read; what is shown may be of both")
@@ -124,7 +133,9 @@ def _secret(target: Target, private: Private) -> str | None:
     if private(target.path):
         return target.path
     inner = split_selection(target.rest)[0].lstrip(":")
-    return f"{target.path}:{inner}" if inner and private(inner) else None
+    plain = unescaped(inner) or inner
+    parts = [part for text in (inner, plain) for part in (text, *text.split(":")) if part]  # archives in archives
+    return f"{target.path}:{plain}" if any(map(private, parts)) else None
 
 
 def _folder(files: Files, target: Target) -> ToolOutput:
@@ -137,8 +148,10 @@ def _folder(files: Files, target: Target) -> ToolOutput:
 def _refuse_special(path: str, info: FileInfo) -> None:
     if info.kind == "file":
         return
-    what = next((name for test, name in _SPECIAL if test(info.mode)), "not an ordinary file")
-    raise ToolError(f"{path} is {what}; reading it could wait for ever.", hint="Read ordinary files only.")
+    raise ToolError(
+        f"{show_name(path)} is {what_it_is(info.mode)}; reading it could wait for ever.",
+        hint="Read ordinary files only.",
+    )
 
 
 def _tagger(context: ToolContext, source: Source) -> Callable[[str, int], str]:
@@ -189,10 +202,22 @@ def _with_notes(parts: tuple[ResultPart, ...], notes: list[str]) -> tuple[Result
     return (TextBlock(lead), *parts)
 
 
-def _fetched(text: str, offset: int, limit: int) -> ToolOutput:
-    """Return a page of what was fetched."""
-    from zidane_lab.tools.reading.text import Asked, show_lines
+async def _fetched(fetch: Fetch, path: str, offset: int, limit: int) -> ToolOutput:
+    """Return lines of what is fetched; those behind the address, where there are some.
 
+    Raises
+    ------
+    ToolError
+        What stands behind it is no lines.
+    """
+    from zidane_lab.tools.reading.selectors import Selection
+    from zidane_lab.tools.reading.text import Asked, show_lines
+    from zidane_lab.tools.web.parts import split_part
+
+    address, part = split_part(path)
+    if part.raw:
+        raise ToolError("Of an address lines can be read, not its source.", hint="Use fetch_url with `raw` true.")
+    text = await fetch(address)
     source = Source.of_bytes("the page", text.encode("utf-8", "replace"))
-    asked = Asked(max(1, offset), max(1, limit))
+    asked = Asked(max(1, offset), max(1, limit), Selection(lines=part.ranges))
     return ToolOutput((TextBlock(show_lines(lambda: iter(text.split("\n")), asked, [], source, count=True).text),))

@@ -16,6 +16,7 @@ from zidane_lab.contexts.base import FileInfo
 from zidane_lab.tools.ignore import ALWAYS_IGNORED, MOST_RULE_BYTES, IgnoreRules
 from zidane_lab.tools.paths import describe_size, show_name
 from zidane_lab.tools.reading.files import Files, LocalFiles, modified_at
+from zidane_lab.tools.reading.ordinary import what_it_is
 
 __all__ = ["MOST_ENTRIES", "Entry", "Walk", "modified", "rules_at"]
 
@@ -60,7 +61,8 @@ class Entry:
             return f"{show_name(self.name)}  (gone)"
         if self.is_folder:
             return f"{show_name(self.name)}/  {modified(info)}"
-        return f"{show_name(self.name)}  {describe_size(info.size)}  {modified(info)}"
+        size = describe_size(info.size) if info.kind != "other" else f"({what_it_is(info.mode)})"
+        return f"{show_name(self.name)}  {size}  {modified(info)}"
 
     def _target(self) -> str:
         try:
@@ -97,6 +99,8 @@ class Walk:
     ----------
     hidden
         How many entries were hidden by ignore rules (their content is not counted).
+    kept
+        How many entries the isolation policy keeps from the agent.
     closed
         Folders that could not be opened.
     complete
@@ -115,18 +119,23 @@ class Walk:
         self.root, self.depth, self.ignored = os.fspath(root), depth, ignored
         self.files = files or LocalFiles(self.root)
         self.hidden = 0
+        self.kept = 0
         self.closed = 0
         self.complete = True
-        self._seconds = seconds
+        self._seconds, self._is_late = seconds, False
 
     def __iter__(self) -> Iterator[Entry]:
+        if not self.files.may_read(self.root):
+            self.closed += 1
+            return
         rules = IgnoreRules() if self.ignored else rules_at(self.files, self.root)
         separator = os.sep if self.files.is_local else "/"
+        kept = self.files.kept_below(self.root)
         queue = deque([(self.root, "", 1, rules)])
         seen, end = 0, None if self._seconds is None else time.monotonic() + self._seconds
         while queue:
             if end is not None and time.monotonic() > end:
-                self.complete = False
+                self.complete, self._is_late = False, True
                 return
             folder, prefix, level, rules = queue.popleft()
             for name, is_folder, is_link in self._scan(folder):
@@ -138,6 +147,9 @@ class Walk:
                 if not self.ignored and (name in ALWAYS_IGNORED or rules.ignores(path, is_folder=is_folder)):
                     self.hidden += 1
                     continue
+                if f"{prefix}{name}" in kept:
+                    self.kept += 1
+                    continue
                 yield Entry(path, f"{prefix}{name}", is_folder, is_link, self.files)
                 if is_folder and (self.depth is None or level < self.depth):
                     inner = rules if self.ignored else _inside(self.files, rules, path)
@@ -148,11 +160,13 @@ class Walk:
         notes = []
         if self.hidden:
             notes.append(f"{self.hidden:,} ignored entries hidden; `ignored` true shows them")
+        if self.kept:
+            notes.append(f"{self.kept:,} left out that the isolation policy keeps from the agent")
         if self.closed:
             notes.append(f"{self.closed:,} folders could not be opened")
         if not self.complete:
-            late = "when its time was over" if self._seconds is not None else f"after {MOST_ENTRIES:,} entries"
-            notes.append(f"stopped {late}; look into a smaller folder")
+            late = f"after {self._seconds:g} seconds" if self._is_late else f"after {MOST_ENTRIES:,} entries"
+            notes.append(f"stopped {late}: there may be more; look into a smaller folder")
         return notes
 
     def _scan(self, folder: str) -> list[tuple[str, bool, bool]]:

@@ -7,6 +7,7 @@ import io
 import lzma
 import struct
 import tarfile
+import tracemalloc
 import zipfile
 
 import pytest
@@ -170,3 +171,53 @@ def test_broken_archives_are_errors_in_words(tmp_path, name):
         path.write_bytes(whole[:size])
         with contextlib.suppress(ToolError):  # nothing else may come out; a part may be readable
             read(tmp_path, name)
+
+
+def test_an_entry_whose_name_looks_like_a_part_is_that_entry(tmp_path):
+    make_zip(tmp_path / "a.zip", {"raw": "RAW\n", "50": "FIFTY\n", "img/x.txt": "I\n", "conflicts": "C\n"})
+    assert read(tmp_path, "a.zip:raw") == "RAW\n"
+    assert read(tmp_path, "a.zip:50") == "FIFTY\n"
+    assert read(tmp_path, "a.zip:raw:1-1") == "RAW\n"
+    assert read(tmp_path, "a.zip:img").startswith("x.txt  2 B\n")
+    assert read(tmp_path, "a.zip:1-2").startswith("raw  4 B\n50  6 B\n")
+
+
+def test_an_entry_is_taken_by_the_name_that_is_shown(tmp_path):
+    make_zip(tmp_path / "a.zip", {"a\x1b[31m\n.txt": "odd\n", "/abs.txt": "abs\n"})
+    listed = read(tmp_path, "a.zip").splitlines()
+    assert listed[0] == r"a\x1b[31m\n.txt  4 B"
+    assert read(tmp_path, r"a.zip:a\x1b[31m\n.txt") == "odd\n"
+    assert read(tmp_path, "a.zip:/abs.txt") == read(tmp_path, "a.zip:abs.txt") == "abs\n"
+
+
+def test_a_list_of_entries_that_is_too_long_is_not_read(tmp_path, monkeypatch):
+    make_zip(tmp_path / "a.zip", {f"{n:04}.txt": "" for n in range(100)})
+    monkeypatch.setattr(archives, "MOST_DIRECTORY", 1_000)
+    opened = []
+    monkeypatch.setattr(archives.zipfile, "ZipFile", lambda *_a: opened.append(1))
+    with pytest.raises(ToolError, match="too many entries"):
+        read(tmp_path, "a.zip")
+    assert not opened
+
+
+def test_a_header_that_claims_gigabytes_is_not_believed(tmp_path, monkeypatch):
+    header = tarfile.TarInfo("././@PaxHeader")
+    header.type, header.size = b"x", 7 * 1_073_741_824
+    monkeypatch.setattr(archives, "MOST_MEMBER", 1_048_576)
+    with (tmp_path / "a.tar").open("wb") as handle:
+        handle.write(header.tobuf(tarfile.USTAR_FORMAT))
+        handle.truncate(8 * 1_073_741_824)  # a hole: nothing is written
+    tracemalloc.start()
+    try:
+        with pytest.raises(ToolError, match="broken or not what it seems"):
+            read(tmp_path, "a.tar")
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("pack", "ending"), [(gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz")])
+def test_bytes_of_a_compressed_file_are_those_of_its_content(tmp_path, pack, ending):
+    (tmp_path / f"a.log.{ending}").write_bytes(pack(b"0123456789" * 10_000))
+    assert read(tmp_path, f"a.log.{ending}:b5+4").startswith("5678\n[bytes 5–8; go on with `")
+    assert read(tmp_path, f"a.log.{ending}:b99990+4").startswith("0123\n")

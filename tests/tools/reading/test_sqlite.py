@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+import re
 import sqlite3
-import time
 import tracemalloc
 from contextlib import closing
 
@@ -46,8 +46,9 @@ def test_tables_are_listed_with_their_rows(folder):
 def test_a_table_shows_its_schema_and_first_rows(folder):
     page = read(folder, "a.db:users")
     assert page.startswith("CREATE TABLE users (id integer primary key")
-    assert "1  | user 1  | 0.5  | x'0000000000000000…' (20 B)" in page
-    assert "[rows 1–20 of 100 rows; go on with `?offset=20&limit=20`]" in page
+    assert "1  | user 1 | 0.5 | x'0000000000000000…' (20 B)" in page
+    assert "[rows 1–5 of 100 rows; go on with `users?offset=5&limit=5`]" in page
+    assert "[rows 3–22 of 100 rows; " in read(folder, "a.db:users?offset=2")
     assert read(folder, "a.db:USERS") == page
     page = read(folder, "a.db:users?limit=2&offset=98&order=age:asc")
     assert "[rows 99–100 of 100 rows]" in page
@@ -114,7 +115,7 @@ def test_nothing_but_reading_is_done(folder, query):
         (":users?nope=1", "Unknown options: nope"),
         (":users?limit=x", "`limit` is 'x'"),
         (":users?order=nope", "no column 'nope'"),
-        (":users?where=1=1; DROP TABLE users", "no comments and no semicolon"),
+        (":users?where=1=1; DROP TABLE users", "no comments, no semicolon"),
         (":users?where=id IN (SELECT load_extension('x'))", "Only reading"),
         (":users?where=) UNION SELECT 1 --", "no comments"),
     ],
@@ -126,10 +127,8 @@ def test_what_cannot_be_asked_is_refused_in_words(folder, rest, message):
 
 def test_a_query_without_end_is_ended(folder, monkeypatch):
     monkeypatch.setattr(module, "_SECONDS", 0.3)
-    started = time.monotonic()
-    with pytest.raises(ToolError, match="took longer than"):
+    with pytest.raises(ToolError, match=r"took longer than 0\.3 seconds"):
         read(folder, "a.db?q=WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c) SELECT count(*) FROM c")
-    assert time.monotonic() - started < 10
 
 
 def test_a_value_too_large_is_an_error_not_a_full_memory(folder):
@@ -175,3 +174,85 @@ def test_many_tables_and_odd_files(tmp_path):
     odd = tmp_path / "o?dd #%41.db"
     odd.write_bytes((tmp_path / "m.db").read_bytes())
     assert "t0  0 rows" in read(tmp_path, odd.name)
+
+
+def wide(expression: str, count: int) -> str:
+    return f"a.db?q=SELECT {', '.join(f'{expression} AS c{n}' for n in range(count))}"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        wide("zeroblob(60000000)", 200),
+        wide("hex(zeroblob(20000000))", 100),
+        "a.db?q=WITH RECURSIVE c(n, t) AS (SELECT 1, 'x' UNION ALL SELECT n + 1, t || t FROM c LIMIT 60) SELECT t FROM c",
+    ],
+    ids=["blobs", "texts", "doubling"],
+)
+def test_wide_rows_fill_no_memory(folder, query):
+    """The memory is another process's, and limited there."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ToolError, match=r"more than \d+ MB of memory"):
+            read(folder, query)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def test_columns_that_do_not_fit_in_a_line_are_counted(folder):
+    page = read(folder, wide("1", 1_500))
+    assert max(map(len, page.splitlines())) <= 400
+    assert re.search(r"\[1,4\d\d more columns: ", page)
+    with closing(sqlite3.connect(folder / "a.db")) as connection:
+        connection.execute(f"create table wide ({', '.join(f'c{n}' for n in range(300))})")
+        connection.execute("insert into wide default values")
+        connection.commit()
+    assert "more columns: " in read(folder, "a.db:wide")
+    assert "c299: NULL" in read(folder, "a.db:wide:1", limit=400)
+
+
+def test_long_values_are_cut_with_what_is_left_out(folder):
+    with closing(sqlite3.connect(folder / "a.db")) as connection:
+        connection.execute("update users set name = ? where id = 1", ("é" * 100_000,))
+        connection.commit()
+    assert "é" * 39 + "… |" in read(folder, "a.db:users")
+    assert re.search(r"name: é{2000}… \[\d+,\d+ more (characters|bytes)\]", read(folder, "a.db:users:1"))
+
+
+@pytest.mark.parametrize(
+    ("rest", "message"),
+    [
+        (":users?where=id IN (SELECT 1 LIMIT 1)", "has no LIMIT"),
+        (":users?where=1 union select 1", "has no UNION"),
+        (":users?where=1) OR (1=1", "parentheses"),
+        (":users?where=name = 'x", "quotes in pairs"),
+        (":users:1?limit=1", "belong to a table"),
+        (":users?limit=99999999999999999999", "whole number"),
+        ("?q=SELECT '\udcff'", "in no text"),
+        ("?q=SELECT '" + "x" * 30_000 + "'", "longer than a query may be"),
+    ],
+)
+def test_conditions_and_queries_are_kept_simple(folder, rest, message):
+    with pytest.raises(ToolError, match=message):
+        read(folder, f"a.db{rest}")
+
+
+def test_words_and_marks_in_texts_are_no_words_of_the_query(folder):
+    assert "[no rows]" in read(folder, "a.db:users?where=name = 'a;--union limit (' OR \"name\" = ')'")
+
+
+def test_tables_of_the_system_are_not_listed(folder):
+    with closing(sqlite3.connect(folder / "a.db")) as connection:
+        connection.execute("create table auto (id integer primary key autoincrement)")
+        connection.commit()
+    assert "sqlite_sequence" not in read(folder, "a.db")
+    assert "auto  0 rows" in read(folder, "a.db")
+
+
+def test_a_schema_is_printable(folder):
+    with closing(sqlite3.connect(folder / "a.db")) as connection:
+        connection.execute('create table "e\x1b[31m" (a)')
+        connection.commit()
+    assert "\x1b" not in read(folder, "a.db:e\x1b[31m") + read(folder, "a.db")

@@ -241,6 +241,58 @@ def test_both_engines_agree_on_any_tree(tmp_path_factory, files, rules, pattern,
 
 @needs_ripgrep
 @pytest.mark.slow
+@pytest.mark.parametrize("package", ["pip", "sphinx", "babel", "jupyterlab"])
+@pytest.mark.parametrize(
+    ("pattern", "options"),
+    [
+        ("import", {}),
+        ("IMPORT", {"ignore_case": True}),
+        ("(?i)Straße|ſ|é", {}),
+        ("", {"pattern": "^"}),
+        (r"^\s*$", {"globs": ("*.py",)}),
+        ("e", {"globs": ("**/_*.py", "*.txt")}),
+        ("return", {"globs": ("*/*.py",)}),
+        ("a", {"globs": ("[!_]*.p[yi]*",)}),
+        ("e", {"ignored": True}),
+        ("e", {"ignored": True, "kept": frozenset({"_internal", "locale", "util/[odd]"})}),
+        (r"[^\x00-\x7f]", {"ignored": True}),
+    ],
+)
+def test_both_engines_agree_on_real_trees_in_every_way(package, pattern, options):
+    """What is hidden, ignored, binary, named by patterns, in any case: the same files, counts and lines."""
+    from zidane_lab.tools.search.worker import path_filter
+
+    root = Path(sysconfig.get_paths()["purelib"]) / package
+    if not root.is_dir():
+        pytest.skip(f"{package} is not here")
+    named = dict(options)
+    asked = search(root, named.pop("pattern", pattern), **named)
+    ripgrep, wanted = Ripgrep(Here(), RG, in_project=IgnoreRules.at(root).in_project), path_filter(list(asked.globs))
+
+    async def ask():
+        ours, theirs = await OWN.count(asked, 120), await ripgrep.count(asked, 120)
+        found = {name: count for name, count in theirs.counts.items() if wanted(name)}
+        files = [(name, min(5, count)) for name, count in sorted(found.items())[:60]]
+        return ours.counts, found, await OWN.lines(asked, files, 1, 60), await ripgrep.lines(asked, files, 1, 60)
+
+    ours, theirs, our_lines, their_lines = asyncio.run(ask())
+    assert ours == theirs
+    assert list(our_lines.lines) == list(their_lines.lines)
+
+
+@needs_ripgrep
+@pytest.mark.parametrize("ignored", [False, True])
+def test_both_engines_leave_alone_what_is_kept_from_the_agent(tree, ignored):
+    for name in ("deep", "odd [x]*{y}!", "a\\b"):
+        write(tree, **{f"{name}/inner/k.txt": "needle\n", f"{name}.txt": "needle\n"})
+    kept = frozenset({"deep", "odd [x]*{y}!", "a\\b", "a.py"})
+    counts = both(search(tree, "needle", ignored=ignored, kept=kept))
+    assert not [name for name in counts if name.partition("/")[0] in kept]
+    assert {f"{name}.txt" for name in kept - {"a.py"}} <= set(counts)
+
+
+@needs_ripgrep
+@pytest.mark.slow
 def test_both_engines_agree_on_a_real_tree():
     root = Path(sysconfig.get_paths()["purelib"]) / "pip"
     for pattern in (

@@ -58,7 +58,17 @@ def test_an_expression_matches_lines(pattern, lines):
     assert matched(pattern, text) == lines
 
 
-def test_a_match_never_spans_lines():
+def test_a_match_spans_lines_only_where_it_says_so():
+    text = "def one():\r\n    return 1\r\ndef two():\n    pass\n\ndef three(): pass\n"
+    assert matched(r"def \w+\(\):\n\s+return", text) == ["def one():\r\n    return 1\r"]
+    assert matched("two():\n    pass\n", text, literal=True) == ["def two():\n    pass"]
+    assert matched(r"pass\n+def", text) == ["    pass\n\ndef three(): pass"]
+    assert matched(r"\ndef", text) == ["    return 1\r\ndef two():", "\ndef three(): pass"]
+    assert read_pattern(r"a\x0ab").spans
+    assert not read_pattern(r"a[\n]b").spans
+
+
+def test_a_match_never_spans_lines_otherwise():
     assert matched(r"a\s*b", "a\nb\na b\n") == ["a b"]
     assert matched(r"a[^x]*b", "a\nb\na-b\n") == ["a-b"]
     assert matched(r"a[\t-\r]*b", "a\nb\na\tb\n") == ["a\tb"]
@@ -98,8 +108,9 @@ def test_broken_bytes_match_nothing():
         ("a{1001}", "1000"),
         ("(a{1000}){1000}", "multiply"),
         (r"\w{900}", "multiply"),
-        ("a\nb", "within one line"),
-        (r"a\nb", "within one line"),
+        ("\n", "nothing but line ends"),
+        ("a\0b", "in no text"),
+        ("a\udcffb", "in no text"),
         ("", "empty"),
     ],
 )

@@ -19,10 +19,19 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, cast
 
 from zidane_lab.errors import ToolError
-from zidane_lab.tools.paths import describe_size, near_names, show_name
+from zidane_lab.tools.paths import describe_size, near_names, show_name, unescaped
 from zidane_lab.tools.reading.source import Source
 
-__all__ = ["COMPRESSED", "MOST_LISTED", "MOST_MEMBER", "list_archive", "member", "unpacked"]
+__all__ = [
+    "COMPRESSED",
+    "MOST_LISTED",
+    "MOST_MEMBER",
+    "MissingError",
+    "list_archive",
+    "member",
+    "opened_zip",
+    "unpacked",
+]
 
 MOST_LISTED: Final = 500
 MOST_MEMBER: Final = 64 * 1_048_576
@@ -31,6 +40,10 @@ MOST_UNPACKED: Final = 512 * 1_048_576
 """Bytes that are unpacked to get at something further back."""
 MOST_ENTRIES: Final = 100_000
 MOST_RATIO: Final = 200
+MOST_DIRECTORY: Final = 16 * 1_048_576
+"""Bytes of a ZIP archive's list of its entries: it is read whole."""
+_TAIL: Final = 65_557
+"""How far from a ZIP archive's end its last record starts at most: 22 bytes and a comment (APPNOTE, 4.3.16)."""
 _SMALL: Final = 8 * 1_048_576
 """Up to here a file may unpack to any multiple of its size: a page of blanks does."""
 
@@ -43,6 +56,10 @@ COMPRESSED: Final[dict[str, Callable[[BinaryIO], Any]]] = {
 
 _BROKEN: Final = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError)
 _BROKEN_TOO: Final = (NotImplementedError, RuntimeError)
+
+
+class MissingError(ToolError):
+    """There is no such entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +107,7 @@ def list_archive(source: Source, key: str, inner: str = "") -> Iterator[str]:
     if not shown:
         yield f"[{show_name(inner) + ' is empty, or not there' if any_entry else 'empty'}]"
     left = f"; {more:,} more are left out, name a folder to see it" if more else ""
-    how = f"read one as `{show_name(source.name)}:name`"
+    how = f"read one as `{source.shown}:name`"
     yield f"[{shown + more:,} entries, {describe_size(size)} unpacked{left}; {how}]"
 
 
@@ -99,30 +116,33 @@ def member(source: Source, key: str, inner: str) -> Source | None:
 
     Raises
     ------
+    MissingError
+        It is not there; the message has near names.
     ToolError
-        It is not there (the message has near names), cannot be unpacked, or is too large.
+        It cannot be unpacked, or is too large.
     """
     wanted = _inner_name(inner)
     names: list[str] = []
     is_folder = not wanted
     if is_folder:
         return None
+    either = {wanted, unescaped(wanted) or wanted, wanted.replace("\\", "/")}  # a name as it is shown, or on Windows
     with _entries(source, key) as entries:
         for entry in entries:
-            bare = entry.name.rstrip("/")
-            if bare == wanted and not entry.is_folder:
-                return Source.of_bytes(f"{source.name}:{wanted}", _unpack(entry, source))
-            is_folder = is_folder or bare == wanted or bare.startswith(f"{wanted}/")
+            bare = entry.name.strip("/")
+            if bare in either and not entry.is_folder:
+                return Source.of_bytes(f"{source.name}:{bare}", _unpack(entry, source))
+            is_folder = is_folder or bare in either or bare.startswith(f"{wanted}/")
             names.append(bare)
     if is_folder:
         return None
     near = near_names(wanted, names) or [name for name in names if name.endswith(f"/{wanted}")][:5]
-    hint = f"Near names in it: {', '.join(map(show_name, near))}." if near else f"List it: `{show_name(source.name)}`."
-    raise ToolError(f"There is no {show_name(inner)} in {show_name(source.name)}.", hint=hint)
+    hint = f"Near names in it: {', '.join(map(show_name, near))}." if near else f"List it: `{source.shown}`."
+    raise MissingError(f"There is no {show_name(inner)} in {source.shown}.", hint=hint)
 
 
 def _unpack(entry: _Entry, source: Source) -> bytes:
-    name = f"{show_name(entry.name)} in {show_name(source.name)}"
+    name = f"{show_name(entry.name)} in {source.shown}"
     if entry.what:
         raise ToolError(f"{name} is {entry.what}.", hint="Choose another entry.")
     if entry.size > MOST_MEMBER:
@@ -149,8 +169,8 @@ def _inner_name(inner: str) -> str:
     ToolError
         It climbs out of the archive.
     """
-    parts = [part for part in inner.replace("\\", "/").split("/") if part not in {"", "."}]
-    if ".." in parts:
+    parts = [part for part in inner.split("/") if part not in {"", "."}]
+    if ".." in inner.replace("\\", "/").split("/"):
         raise ToolError(f"{inner!r} leads out of the archive.", hint="Name an entry as the listing shows it.")
     return "/".join(parts)
 
@@ -158,20 +178,61 @@ def _inner_name(inner: str) -> str:
 @contextmanager
 def _entries(source: Source, key: str) -> Iterator[Iterator[_Entry]]:
     """Lend the entries of an archive; what is broken about it becomes an error in words."""
+    with _in_words(source), source.open() as handle:
+        yield _zip_entries(handle) if key == "zip" else _tar_entries(handle, key, source.name)
+
+
+@contextmanager
+def _in_words(source: Source) -> Iterator[None]:
     try:
-        with source.open() as handle:
-            yield _zip_entries(handle) if key == "zip" else _tar_entries(handle, key, source.name)
+        yield
     except _BROKEN as error:
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise ToolError(
-            f"{source.name} is broken or not what it seems: {said}.", hint="Choose another file."
+            f"{source.shown} is broken or not what it seems: {show_name(said)}.", hint="Choose another file."
         ) from error
     except _BROKEN_TOO as error:
-        raise ToolError(f"{source.name} cannot be unpacked: {error}.", hint="Choose another file.") from error
+        raise ToolError(f"{source.shown} cannot be unpacked: {error}.", hint="Choose another file.") from error
+
+
+@contextmanager
+def opened_zip(source: Source) -> Iterator[zipfile.ZipFile]:
+    """Lend a ZIP archive; what is broken about it becomes an error in words."""
+    with _in_words(source), source.open() as handle, _zip(handle) as archive:
+        yield archive
+
+
+def _zip(handle: BinaryIO) -> zipfile.ZipFile:
+    size = _directory_size(handle)
+    if size > MOST_DIRECTORY:
+        raise ToolError(
+            f"The list of what is in this archive has {describe_size(size)}: too many entries.",
+            hint="Look into it with run_python.",
+        )
+    return zipfile.ZipFile(handle)
+
+
+def _directory_size(handle: BinaryIO) -> int:
+    """Return the bytes of the list of entries, as the last record of the archive says; 0 where there is none."""
+    end = handle.seek(0, io.SEEK_END)
+    start = max(0, end - _TAIL)
+    handle.seek(start)
+    tail = handle.read(_TAIL)
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) < at + 22:
+        return 0
+    size = int.from_bytes(tail[at + 12 : at + 16], "little")
+    if size != 0xFFFFFFFF or at < 20:
+        return size
+    where = int.from_bytes(tail[at - 12 : at - 4], "little")  # of the record for large archives
+    if where + 56 > end:
+        return size
+    handle.seek(where)
+    return int.from_bytes(handle.read(56)[40:48], "little")
 
 
 def _zip_entries(handle: BinaryIO) -> Iterator[_Entry]:
-    with zipfile.ZipFile(handle) as archive:
+    with _zip(handle) as archive:
         for info in archive.infolist()[:MOST_ENTRIES]:
             name = info.filename.replace("\\", "/").removeprefix("./")
             what = "encrypted" if info.flag_bits & 1 else ""
@@ -184,7 +245,7 @@ def _zip_entries(handle: BinaryIO) -> Iterator[_Entry]:
 
 
 def _tar_entries(handle: BinaryIO, key: str, name: str) -> Iterator[_Entry]:
-    plain: Any = handle if key == "tar" else _Bounded(COMPRESSED[key](handle), name)
+    plain: Any = _Capped(handle) if key == "tar" else _Bounded(COMPRESSED[key](handle), name)
     with tarfile.open(fileobj=plain, mode="r:" if key == "tar" else "r|") as archive:
         for number, info in enumerate(archive):
             if number >= MOST_ENTRIES:
@@ -198,6 +259,17 @@ def _tar_entries(handle: BinaryIO, key: str, name: str) -> Iterator[_Entry]:
             if info.issym() or info.islnk():
                 what = f"a link to {show_name(info.linkname)}"
             yield _Entry(info.name.removeprefix("./"), info.size, info.isdir(), None, read, what)
+
+
+class _Capped:
+    """A file that gives so much at once and no more: a header may claim any length."""
+
+    def __init__(self, inside: BinaryIO) -> None:
+        self._inside = inside
+        self.seek, self.tell = inside.seek, inside.tell
+
+    def read(self, size: int = -1) -> bytes:
+        return self._inside.read(MOST_MEMBER if size < 0 else min(size, MOST_MEMBER))
 
 
 class _Bounded(io.RawIOBase):

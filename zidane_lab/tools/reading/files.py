@@ -8,6 +8,8 @@ which lives on the agent's loop: :func:`threaded` moves the function to a thread
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import functools
 import io
 import os
@@ -17,14 +19,19 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeVar, cast
 
 from zidane_lab.contexts.base import ExecutionContext, FileInfo, FileKind
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import ToolContext
-from zidane_lab.tools.paths import missing, resolve_path
+from zidane_lab.tools.paths import missing, require_path, resolve_path, short_name, unescaped
+from zidane_lab.tools.reading.ordinary import objection, open_ordinary, what_it_is
+
+if TYPE_CHECKING:
+    from zidane_lab.contexts.policy import IsolationPolicy
 
 __all__ = [
+    "KEPT",
     "Files",
     "LocalFiles",
     "PlaceFiles",
@@ -44,10 +51,10 @@ _BUFFER: Final = 262_144
 _PATIENCE: Final = 120.0
 """Seconds one question to a context may take."""
 
-_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""Not blocking: what was a file a moment ago may be a pipe now, and opening a pipe waits for its other end."""
-
 _THREADS: Final = 8
+
+KEPT: Final = "the isolation policy keeps it from the agent"
+"""Why something is not read."""
 
 _loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("_loop", default=None)
 
@@ -81,31 +88,51 @@ class Files(Protocol):
         """Return what is directly in a folder, in no order; links are not followed."""
         ...
 
+    def may_read(self, path: str) -> bool:
+        """Whether this may be looked into, as far as that is known here; a place refuses by itself."""
+        ...
+
+    def kept_below(self, folder: str) -> frozenset[str]:
+        """Return what below a folder may not be looked into, by its path from there."""
+        ...
+
 
 class LocalFiles:
-    """The files of this machine."""
+    """The files of this machine.
+
+    Parameters
+    ----------
+    cwd
+        Folder that relative paths start from, absolute.
+    policy
+        What may be read; everything unless given. Links are followed before it is asked.
+    """
 
     is_local = True
 
-    def __init__(self, cwd: Path | str) -> None:
-        self.cwd = os.fspath(cwd)
+    def __init__(self, cwd: Path | str, policy: IsolationPolicy | None = None) -> None:
+        self.cwd, self._policy = os.fspath(cwd), policy
 
     def resolve(self, path: str) -> str:
         """Return the absolute form of a path; links and ``..`` stay as written."""
         return str(resolve_path(path, Path(self.cwd)))
 
     def stat(self, path: str, *, follow: bool = True) -> FileInfo:
-        """Describe a file; ``mode`` has the bits of its type too."""
+        """Describe a file; ``mode`` has the bits of its type too. A link itself may always be described."""
+        if follow:
+            self._require(path)
         return _info(path, os.stat(path, follow_symlinks=follow))  # noqa: PTH116 - a text that may be no Path
 
     def open(self, path: str) -> BinaryIO:
         """Open an ordinary file for reading, without ever waiting for one that is not."""
-        descriptor = os.open(path, _OPEN)
+        self._require(path)
+        if (reason := objection(os.path.realpath(path))) is not None:
+            raise PermissionError(errno.EACCES, f"it is {reason}")
+        descriptor = open_ordinary(path)
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError(f"{path} is not an ordinary file")  # noqa: TRY301 - the descriptor is closed below
-            if not status.st_size:  # empty, or made up by the system as it is read; such a file may have nothing yet
+            if self._policy is not None:
+                self._require(_path_of(descriptor, path))  # links may have been changed since
+            if not os.fstat(descriptor).st_size:  # empty, or made up by the system as it is read, and not there yet
                 os.read(descriptor, 1)
                 os.lseek(descriptor, 0, os.SEEK_SET)
             return cast("BinaryIO", open(descriptor, "rb"))  # noqa: PTH123 - closed by the caller
@@ -115,6 +142,7 @@ class LocalFiles:
 
     def list(self, path: str) -> Sequence[FileInfo]:
         """Return what is directly in a folder; what is gone meanwhile is left out."""
+        self._require(path)
         found = []
         with os.scandir(path) as entries:
             for entry in entries:
@@ -123,6 +151,21 @@ class LocalFiles:
                 except OSError:
                     continue
         return found
+
+    def may_read(self, path: str) -> bool:
+        """Whether the policy lets this be read; links are followed."""
+        return self._policy is None or self._policy.may_read(path)
+
+    def kept_below(self, folder: str) -> frozenset[str]:
+        """Return what the policy hides below a folder that may be read."""
+        if self._policy is None:
+            return frozenset()
+        start = f"{os.path.realpath(folder).rstrip(os.sep)}{os.sep}"
+        return frozenset(each[len(start) :] for each in self._policy.hidden if each.startswith(start))
+
+    def _require(self, path: str) -> None:
+        if not self.may_read(path):
+            raise PermissionError(errno.EACCES, KEPT)
 
 
 class PlaceFiles:
@@ -136,8 +179,7 @@ class PlaceFiles:
 
     def resolve(self, path: str) -> str:
         """Return the absolute form of a path there."""
-        if not path.strip() or "\0" in path:
-            raise ToolError(f"{path!r} is not a path.", hint="Give the path of a file or folder.")
+        require_path(path)
         return self._place.resolve(path)
 
     def stat(self, path: str, *, follow: bool = True) -> FileInfo:
@@ -148,13 +190,25 @@ class PlaceFiles:
         """Open a file there; its bytes come as they are needed."""
         info = self.stat(path)
         if info.kind != "file":
-            raise OSError(f"{path} is not an ordinary file")
+            raise OSError(errno.EINVAL, f"it is {what_it_is(info.mode)}")
+        if (reason := objection(posixpath.normpath(path))) is not None:
+            raise PermissionError(errno.EACCES, f"it is {reason}")
         raw = _Fetched(lambda offset, size: self._ask(self._place.read(path, offset, size)), info.size)
         return cast("BinaryIO", io.BufferedReader(raw, _BUFFER))
 
     def list(self, path: str) -> Sequence[FileInfo]:
         """Return what is directly in a folder there."""
         return self._ask(self._place.list(path))
+
+    def may_read(self, path: str) -> bool:
+        """Return that it may: the place itself refuses what may not be read there."""
+        del path
+        return True
+
+    def kept_below(self, folder: str) -> frozenset[str]:
+        """Return nothing, for the same reason."""
+        del folder
+        return frozenset()
 
     def _ask(self, question: Awaitable[T]) -> T:
         task = asyncio.run_coroutine_threadsafe(cast("Coroutine[Any, Any, T]", question), self._loop)
@@ -192,6 +246,21 @@ class _Fetched(io.RawIOBase):
         return len(data)
 
 
+def _policy_of(place: ExecutionContext) -> IsolationPolicy | None:
+    """Return the policy around a place of this machine, if there is one: its files are opened here, not by it."""
+    from zidane_lab.contexts.guarded import GuardedContext
+
+    return place.policy if isinstance(place, GuardedContext) else None
+
+
+def _path_of(descriptor: int, path: str) -> str:
+    """Return the path of what is open, where the system tells; else the path it was opened by."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a text
+    except OSError:
+        return path
+
+
 def is_elsewhere(context: ToolContext) -> bool:
     """Whether the files are not this machine's."""
     return context.place is not None and not context.place.info.is_local
@@ -208,7 +277,7 @@ def files_of(context: ToolContext) -> Files:
     if context.place is None:
         return LocalFiles(context.cwd)
     if context.place.info.is_local:
-        return LocalFiles(context.place.cwd)
+        return LocalFiles(context.place.cwd, _policy_of(context.place))
     if (loop := _loop.get()) is None:
         raise ToolError(f"Files in {context.place.info.name} are reached through the tool.", hint="Run the tool.")
     return PlaceFiles(context.place, loop)
@@ -226,10 +295,13 @@ def found(files: Files, path: str) -> tuple[str, FileInfo]:
     try:
         return target, files.stat(target)
     except (FileNotFoundError, NotADirectoryError):
+        if (other := unescaped(path)) is not None:  # a name as it was shown
+            with contextlib.suppress(OSError, ValueError, ToolError):
+                return files.resolve(other), files.stat(files.resolve(other))
         raise missing(files, target) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ToolError(f"{target} cannot be reached: {reason}.", hint="Choose another path.") from error
+        raise ToolError(f"{short_name(target)} cannot be reached: {reason}.", hint="Choose another path.") from error
 
 
 def real_path(files: Files, path: str) -> str:

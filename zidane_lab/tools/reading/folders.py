@@ -8,6 +8,7 @@ from typing import Final
 from zidane_lab.contexts.base import FileInfo
 from zidane_lab.tools.paths import describe_size, show_name
 from zidane_lab.tools.reading.files import Files, modified_at
+from zidane_lab.tools.reading.ordinary import what_it_is
 from zidane_lab.tools.walk import Entry, Walk
 
 __all__ = ["folder_lines"]
@@ -52,7 +53,8 @@ def _described(entry: Entry, info: FileInfo | None, now: float) -> str:
     if entry.is_folder:
         return f"{name}/  {_age(now - modified_at(info))}"
     mark = " (link)" if entry.is_link else ""
-    return f"{name}{mark}  {describe_size(info.size)}  {_age(now - modified_at(info))}"
+    size = describe_size(info.size) if info.kind != "other" else f"({what_it_is(info.mode)})"
+    return f"{name}{mark}  {size}  {_age(now - modified_at(info))}"
 
 
 def _age(seconds: float) -> str:

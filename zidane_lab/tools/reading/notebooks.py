@@ -11,12 +11,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["notebook_text"]
+__all__ = ["notebook_outline", "notebook_text"]
 
 MOST_OUTPUT: Final = 2_000
 """Characters shown of the outputs of one cell; of more, the beginning and the end."""
 
 _HEADING: Final = re.compile(r"^(# %%+)(?= \[)", re.MULTILINE)
+_CELL: Final = re.compile(r"# %% \[(\w+)\] id=")
+_TITLE: Final = re.compile(r"#{1,6} ")
+_DEFINED: Final = re.compile(r"(?:async def|def|class) |%%\w")
+_SHOWN: Final = 3
+"""So many lines in a row are shown: the note in their place would be no shorter."""
 _TERMINAL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -34,6 +39,44 @@ def notebook_text(data: bytes, *, outputs: bool = False) -> tuple[str, str] | No
     if with_output and not outputs:
         shown = f"outputs of {with_output} not shown, `:outputs` behind the path shows them"
     return "\n".join(parts), f"notebook: {len(cells)} cells ({listed})" + ("" if outputs else f"; {shown}")
+
+
+def notebook_outline(text: str) -> tuple[str, int]:
+    """Return the headings, definitions and first lines of cells in a notebook's text, and how many lines are left out.
+
+    Parameters
+    ----------
+    text
+        As :func:`notebook_text` returns it.
+    """
+    out: list[str] = []
+    skipped: list[str] = []
+    kind, is_first, count = "", False, 0
+
+    def close(end: int) -> None:
+        """Write what was skipped, or a note in its place."""
+        nonlocal count
+        if len(skipped) > _SHOWN:
+            out.append(f"… [lines {end - len(skipped)}–{end - 1}]")
+            count += len(skipped)
+        else:
+            out.extend(skipped)
+        skipped.clear()
+
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        cell = _CELL.match(line)
+        if cell:
+            kind, is_first = cell[1], True
+        named = _TITLE.match(line) if kind == "markdown" else _DEFINED.match(line)
+        if cell or named or (is_first and line.strip()):
+            close(number)
+            out.append(line)
+            is_first = cell is not None
+        else:
+            skipped.append(line)
+    close(len(lines) + 1)
+    return "\n".join(out), count
 
 
 def _cell_text(index: int, cell: dict[str, Any], *, outputs: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
@@ -29,7 +30,9 @@ def outline(source: str) -> tuple[str, int] | None:
     if len(source) > MOST_BYTES or len(lines) > MOST_CODE_LINES:
         return None
     try:
-        tree = ast.parse(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd escapes, which are nobody's concern here
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     spans = sorted(span for span in _left_out(tree.body) if span[1] - span[0] + 1 > _KEPT)

@@ -45,7 +45,7 @@ def pdf_lines(source: Source, pages: tuple[int, int] | None = None) -> Iterator[
     """
     if importlib.util.find_spec("pypdf") is None:
         raise ToolError(
-            f"{source.name} is a PDF document; reading it takes pypdf, not installed here.",
+            f"{source.shown} is a PDF document; reading it takes pypdf, not installed here.",
             hint="Ask the user to install pypdf (`%pip install pypdf`).",
         )
     first, last = pages or (1, 0)
@@ -54,13 +54,13 @@ def pdf_lines(source: Source, pages: tuple[int, int] | None = None) -> Iterator[
         try:
             total = next(answers)
             if first > total:
-                raise ToolError(f"{source.name} has {total:,} pages.", hint=f"Read `:p1-{total}`.")
+                raise ToolError(f"{source.shown} has {total:,} pages.", hint=f"Read `:p1-{total}`.")
             for number, text in answers:
                 yield f"--- page {number} of {total} ---"
                 yield from (text.splitlines() if text.strip() else ["[no text on this page: a picture, or a scan]"])
         except (ChildError, StopIteration) as error:
             raise ToolError(
-                f"{source.name} is a PDF document that pypdf cannot read: {error}.", hint="Ask for another copy."
+                f"{source.shown} is a PDF document that pypdf cannot read: {error}.", hint="Ask for another copy."
             ) from error
         finally:
             answers.close()

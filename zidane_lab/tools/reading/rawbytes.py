@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Final
+from typing import BinaryIO, Final
 
 from zidane_lab.tools.filetypes import HEAD_BYTES, identify
 from zidane_lab.tools.pages import PAGE_BYTES, encoding_of
-from zidane_lab.tools.paths import show_name
 from zidane_lab.tools.reading.source import Source
 
 __all__ = ["show_bytes"]
 
 MOST_HEX: Final = 4_096
 _ROW: Final = 16
+_PIECE: Final = 1_048_576
 _LONGEST_CHARACTER: Final = 4
 
 
@@ -21,7 +21,8 @@ def show_bytes(source: Source, start: int, count: int | None) -> str:
     """Return the bytes from ``start`` (from 0) on, as many as asked for and as a page holds, and how to go on."""
     with source.open() as handle:
         head = handle.read(HEAD_BYTES)
-        handle.seek(start)
+    with source.open() as handle:
+        _skip(handle, start)
         data = handle.read(min(count or PAGE_BYTES, PAGE_BYTES))
     is_text = identify(head, PurePath(source.last_name)) is None and encoding_of(head) != "utf-16"
     if is_text:
@@ -34,9 +35,18 @@ def show_bytes(source: Source, start: int, count: int | None) -> str:
     if not used:
         return f"[there are no bytes from {start:,} on{total.replace(' of ', '; the file has ')}]"
     is_end = source.size is not None and end >= source.size
-    on = "this is the end" if is_end else f"go on with `{show_name(source.name)}:b{end}`"
+    on = "this is the end" if is_end else f"go on with `{source.shown}:b{end}`"
     border = "" if text.endswith("\n") else "\n"
     return f"{text}{border}[bytes {start:,}–{end - 1:,}{total}; {on}]"
+
+
+def _skip(handle: BinaryIO, count: int) -> None:
+    """Go on to a place; what is compressed has to be read until there."""
+    if handle.seekable():
+        handle.seek(count)
+        return
+    while count > 0 and (data := handle.read(min(count, _PIECE))):
+        count -= len(data)
 
 
 def _decoded(data: bytes) -> tuple[str, int]:

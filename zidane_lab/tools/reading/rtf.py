@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["rtf_text"]
+from zidane_lab.tools.reading.source import Source
+
+__all__ = ["MOST_BYTES", "rtf_lines", "rtf_text"]
+
+MOST_BYTES: Final = 16 * 1_048_576
 
 _TOKEN: Final = re.compile(
     r"\\([a-z]{1,32})(-?\d{1,10})?[ ]?|\\'([0-9a-fA-F]{2})|\\([^a-z])|([{}])|[\r\n]+|([^\\{}\r\n]+)", re.ASCII
@@ -34,6 +39,11 @@ _CHARS: Final = {
     "rdblquote": "”",
 }
 _SYMBOLS: Final = {"~": "\u00a0", "_": "\u2011", "\\": "\\", "{": "{", "}": "}", "\n": "\n", "\r": "\n"}
+
+
+def rtf_lines(source: Source) -> Iterator[str]:
+    """Yield the text of a document by lines."""
+    yield from rtf_text(source.read(MOST_BYTES).decode("latin-1")).split("\n")
 
 
 def rtf_text(data: str) -> str:

@@ -1,4 +1,4 @@
-"""What may stand behind a path: ``:50-100`` and other parts of a file, ``:raw``, ``:outputs``, ``:tagged``."""
+"""What may stand behind a path: parts of a file such as ``:50-100``, ways to show it such as ``:raw``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from zidane_lab.errors import ToolError
 
 __all__ = ["Selection", "read_selection", "split_selection"]
 
-_WORDS: Final = ("raw", "outputs", "tagged")
+_WORDS: Final = ("raw", "outputs", "tagged", "conflicts")
 _LINES: Final = re.compile(r"L?(\d{1,12})(?:([-+])(?:L?(\d{1,12}))?)?")
 _BYTES: Final = re.compile(r"b(\d{1,15})(?:([-+])(\d{1,15})?)?")
 _PAGES: Final = re.compile(r"p(\d{1,6})(?:-(\d{1,6}))?")
+_PICTURE: Final = re.compile(r"img(\d{1,6})?")
 _LIST: Final = re.compile(r"L?\d{1,12}(?:[-+](?:L?\d{1,12})?)?(?:,L?\d{1,12}(?:[-+](?:L?\d{1,12})?)?)*")
 
 
@@ -29,8 +30,10 @@ class Selection:
         First byte, from 0, and how many; ``None`` for as many as a page holds.
     pages
         First and last page of a document.
-    raw, outputs, tagged
-        As it stands; a notebook with its outputs; each line with its tag.
+    raw, outputs, tagged, conflicts
+        As it stands; a notebook with its outputs; each line with its tag; the merge conflicts that are left.
+    picture
+        The number of a picture in a document, 0 for a list of them.
     """
 
     lines: tuple[tuple[int, int | None], ...] = ()
@@ -39,6 +42,8 @@ class Selection:
     raw: bool = False
     outputs: bool = False
     tagged: bool = False
+    conflicts: bool = False
+    picture: int | None = None
 
     def __bool__(self) -> bool:
         return self != Selection()
@@ -82,7 +87,12 @@ def _add(selection: Selection, piece: str) -> Selection | None:
             raw=selection.raw or piece == "raw",
             outputs=selection.outputs or piece == "outputs",
             tagged=selection.tagged or piece == "tagged",
+            conflicts=selection.conflicts or piece == "conflicts",
         )
+    if found := _PICTURE.fullmatch(piece):
+        if found[1] is not None and int(found[1]) < 1:
+            raise ToolError("Pictures count from 1.", hint="Use `:img1` for the first one, `:img` to list them.")
+        return replace(selection, picture=int(found[1] or 0))
     if found := _BYTES.fullmatch(piece):
         start, sign, number = int(found[1]), found[2], found[3]
         count = None if number is None else int(number) - (start - 1 if sign == "-" else 0)

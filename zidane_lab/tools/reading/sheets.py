@@ -12,7 +12,7 @@ from zidane_lab.errors import ToolError
 from zidane_lab.tools.reading.source import Source
 from zidane_lab.tools.reading.xml_parts import Package, local, opened_package, table_line
 
-__all__ = ["MOST_COLUMNS", "ROWS_SHOWN", "workbook_lines"]
+__all__ = ["MOST_COLUMNS", "ROWS_SHOWN", "sheet_names", "workbook_lines"]
 
 ROWS_SHOWN: Final = 50
 """Rows of each sheet, where there are several and none is named."""
@@ -26,6 +26,12 @@ _DATE_FORMATS: Final = frozenset({*range(14, 23), *range(27, 37), *range(45, 48)
 _DATE_LETTERS: Final = re.compile(r"[dyhs]|mmm", re.IGNORECASE)
 _NOT_LETTERS: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 _ERRORS: Final = (ValueError, OverflowError)
+
+
+def sheet_names(source: Source) -> Iterator[str]:
+    """Yield the names of a workbook's sheets."""
+    with opened_package(source) as package:
+        yield from (each.get("name", "") for each, _ in package.listed(_WORKBOOK, "sheet"))
 
 
 def workbook_lines(source: Source, sheet: str | None = None) -> Iterator[str]:
@@ -54,7 +60,7 @@ def workbook_lines(source: Source, sheet: str | None = None) -> Iterator[str]:
                 else:
                     more += 1
             if more:
-                yield f"[{more:,} more rows; read `{source.name}:{name}`]"
+                yield f"[{more:,} more rows; read `{source.shown}:{name}`]"
             yield ""
 
 

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
-from zidane_lab.contexts.base import FileInfo
 from zidane_lab.errors import ToolError
-from zidane_lab.tools.paths import describe_size
-from zidane_lab.tools.reading.files import Files
+from zidane_lab.tools.paths import describe_size, show_name
+
+if TYPE_CHECKING:
+    from zidane_lab.contexts.base import FileInfo
+    from zidane_lab.tools.reading.files import Files
 
 __all__ = ["MOST_COPIED", "Source"]
 
@@ -54,6 +56,11 @@ class Source:
         return cls(name, len(data), lambda: io.BytesIO(data))
 
     @property
+    def shown(self) -> str:
+        """Its name for a text: on one line, and printable."""
+        return show_name(self.name)
+
+    @property
     def last_name(self) -> str:
         """The last part of its name."""
         return self.name.replace("\\", "/").rstrip("/").rpartition("/")[2].rpartition(":")[2]
@@ -74,7 +81,7 @@ class Source:
         with self.open() as handle:
             data = handle.read(most + 1)
         if len(data) > most:
-            raise ToolError(f"{self.name} is larger than {describe_size(most)}.", hint="Open it with run_python.")
+            raise ToolError(f"{self.shown} is larger than {describe_size(most)}.", hint="Open it with run_python.")
         return data
 
     @contextmanager
@@ -90,7 +97,7 @@ class Source:
             yield self.local
             return
         if self.size is not None and self.size > MOST_COPIED:
-            raise ToolError(f"{self.name} is larger than {describe_size(MOST_COPIED)}.", hint="Open it where it is.")
+            raise ToolError(f"{self.shown} is larger than {describe_size(MOST_COPIED)}.", hint="Open it where it is.")
         with tempfile.TemporaryDirectory(prefix="zidane-", ignore_cleanup_errors=True) as folder:
             path = Path(folder, f"copy{self.suffix}")
             with self.open() as handle, path.open("wb") as copy:

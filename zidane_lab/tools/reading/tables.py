@@ -24,6 +24,8 @@ COLUMNAR: Final = frozenset({"parquet", "feather", "orc"})
 HEAD_ROWS: Final = 10
 MOST_COLUMNS: Final = 200
 _CELL: Final = 60
+_MEMORY: Final = 8 * 1_073_741_824
+"""Bytes: these libraries read whole groups of rows, with a thread and its room for each processor."""
 _DELIMITERS: Final = {",": "comma", "\t": "tab", ";": "semicolon", "|": "pipe"}
 _SAMPLE_LINES: Final = 50
 _NAMES_SHOWN: Final = 20
@@ -85,7 +87,7 @@ def columnar_head(source: Source, key: str) -> list[str] | str:
     try:
         with source.as_file() as path:
             arguments = [library, path, key, str(HEAD_ROWS), str(MOST_COLUMNS), str(_CELL)]
-            answers = list(answers_of(_CODE, arguments))
+            answers = list(answers_of(_CODE, arguments, memory=_MEMORY))
     except ChildError as error:
         return f"{library} cannot read it: {error}"
     if not answers:

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from zidane_lab.contexts.base import FileInfo
 from zidane_lab.errors import ToolError
-from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.paths import show_name, unescaped
 from zidane_lab.tools.reading.files import Files, found
 from zidane_lab.tools.walk import Walk
 
@@ -69,6 +69,12 @@ def locate(files: Files, text: str) -> Target:
         Nothing like it exists; the message names what is near, or what could be meant.
     """
     text = _without_scheme(text)
+    if text.strip() == "/" and files.cwd.strip("/"):
+        root = files.resolve(".")
+        note = "`/` alone is taken for the working folder; list_files lists that of the machine"
+        return Target(files.cwd, files.stat(root), "", note)
+    if not any(_look(files, base) for base, _ in _cuts(text)):
+        text = unescaped(text) or text  # a name as it was shown
     for base, rest in _cuts(text):
         if (info := _look(files, base)) is not None and (not rest or info.kind == "file"):
             return Target(files.resolve(base), info, rest)
@@ -80,7 +86,7 @@ def locate(files: Files, text: str) -> Target:
             return Target(other.path, other, rest, f"there is no {show_name(base)}; this is {show_name(other.path)}")
     bases = [base for base, _ in _cuts(text)]
     found(files, bases[-1])  # raises
-    raise ToolError(f"{bases[0]!r} cannot be read.", hint="Look with list_files.")
+    raise ToolError(f"{show_name(bases[0])!r} cannot be read.", hint="Look with list_files.")
 
 
 def _without_scheme(text: str) -> str:

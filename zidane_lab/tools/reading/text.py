@@ -9,7 +9,6 @@ from typing import Final, TextIO
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.pages import PAGE_BYTES, Page, encoding_of, read_page
-from zidane_lab.tools.paths import show_name
 from zidane_lab.tools.reading.selectors import Selection
 from zidane_lab.tools.reading.source import Source
 
@@ -18,6 +17,9 @@ __all__ = ["Asked", "LineStream", "Shown", "opened_text", "show_lines", "show_te
 BEFORE: Final = 1
 AFTER: Final = 3
 """Lines shown around a range, so that its borders can be judged."""
+
+TAG_BYTES: Final = 10
+"""Bytes of a tag before a line: a number, two letters, a bar."""
 
 _COUNTED: Final = 10 * 1_048_576
 """Up to this size the lines of a file are counted to the end."""
@@ -101,7 +103,7 @@ def show_text(source: Source, head: bytes, asked: Asked, notes: list[str]) -> Sh
     except UnicodeDecodeError:
         if encoding == "utf-16":
             hint = "Look at its bytes with run_python."
-            raise ToolError(f"{source.name} starts as UTF-16 text, but is not.", hint=hint) from None
+            raise ToolError(f"{source.shown} starts as UTF-16 text, but is not.", hint=hint) from None
         encoding = "latin-1"
         shown = _show(lambda: opened_text(source, encoding), asked, count=count)
         notes = [*notes, "not valid UTF-8: read as Latin-1, some characters may be wrong"]
@@ -126,7 +128,7 @@ def _show(opened: Callable[[], TextIO | LineStream], asked: Asked, *, count: boo
         return _several(opened, asked, ranges)
     offset, limit = (asked.offset, asked.limit) if not ranges else _span(asked, ranges[0])
     with opened() as handle:
-        page = read_page(handle, offset, limit, count=count)  # type: ignore[arg-type]
+        page = read_page(handle, offset, limit, count=count, added=_added(asked))  # type: ignore[arg-type]
     fitting = page.last - page.first + 1
     count_shown = fitting if page.following is not None and fitting < limit else limit
     return Shown(_tagged(asked, page.text, page.first), page.first, count_shown, page.cut, page)
@@ -150,7 +152,7 @@ def _several(
     for first, last in ranges:
         start, count = (first, asked.limit) if last is None else (first, last - first + 1)
         with opened() as handle:
-            page = read_page(handle, start, count, count=False)  # type: ignore[arg-type]
+            page = read_page(handle, start, count, count=False, added=_added(asked))  # type: ignore[arg-type]
         text = _tagged(asked, page.text, page.first)
         cost = len(text.encode("utf-8", "replace"))
         if not text or cost > room:
@@ -162,6 +164,10 @@ def _several(
             left_out.append(f"{page.following}-{last}")
     note = f"[not shown, past the end or too long for one page: {', '.join(left_out)}]" if left_out else ""
     return Shown("".join(parts) + note, partial=True)
+
+
+def _added(asked: Asked) -> int:
+    return TAG_BYTES if asked.tag is not None else 0
 
 
 def _tagged(asked: Asked, text: str, first: int) -> str:
@@ -180,7 +186,7 @@ def _noted(shown: Shown, notes: list[str], source: Source, *, by_bytes: bool) ->
     else:
         text = shown.text
         if page.cut:
-            on = f"; `{show_name(source.name)}:b{_end_of(page, source)}` goes on by bytes" if by_bytes else ""
+            on = f"; `{source.shown}:b{_end_of(page, source)}` goes on by bytes" if by_bytes else ""
             notes = [f"line {page.last:,} is longer than a page: only its beginning is shown{on}", *notes]
         if page.following is not None or page.first > 1:
             total = f" of {page.total:,}" if page.total is not None else ""

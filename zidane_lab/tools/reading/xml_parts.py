@@ -20,6 +20,10 @@ _MOST_RATIO: Final = 400
 _SMALL: Final = 16 * 1_048_576
 """Up to here a part may unpack to any multiple of its size."""
 
+_DECLARATIONS: Final = tuple(
+    mark.encode(encoding) for mark in ("<!DOCTYPE", "<!ENTITY") for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+)
+
 _RELATION: Final = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
@@ -64,7 +68,7 @@ class Package:
     def xml(self, part: str) -> ET.Element:
         """Return a part as a tree; entities of its own are refused."""
         data = self.read(part)
-        if b"<!DOCTYPE" in data[:4096] or b"<!ENTITY" in data[:4096]:
+        if any(mark in data for mark in _DECLARATIONS):
             raise ToolError(f"{part} in {self.name} defines entities.", hint="Leave this file.")
         return ET.fromstring(data)  # noqa: S314 - no entities, bounded
 
@@ -109,9 +113,9 @@ def opened_package(source: Source) -> Iterator[Package]:
             yield Package(archive, source.name)
     except (zipfile.BadZipFile, ET.ParseError, EOFError, OSError, ValueError, KeyError) as error:
         said = " ".join(str(error).split())[:200]
-        raise ToolError(f"{source.name} is broken, or no document: {said}.", hint="Choose another file.") from error
+        raise ToolError(f"{source.shown} is broken, or no document: {said}.", hint="Choose another file.") from error
     except (NotImplementedError, RuntimeError) as error:  # encrypted, or packed in a way unknown here
-        raise ToolError(f"{source.name} cannot be unpacked: {error}.", hint="Choose another file.") from error
+        raise ToolError(f"{source.shown} cannot be unpacked: {error}.", hint="Choose another file.") from error
 
 
 def local(element: ET.Element) -> str:

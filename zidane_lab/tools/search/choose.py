@@ -1,4 +1,7 @@
-"""Which engine searches: ripgrep where it is, else Python there, else Python here on copies."""
+"""Which engine searches: ripgrep where it is, else Python there, else Python here on copies.
+
+A pattern that spans lines is always our own engine's: ripgrep counts and limits such matches in another way.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ async def choose_engine(
     ended = await runner.run(["sh", "-c", _PROBE], cwd=context.place.cwd, seconds=min(seconds, _PROBE_SECONDS))
     there = ended.stdout.decode("ascii", "ignore").split()
     own = OwnEngine(runner, "python3") if "python3" in there else None
-    if "rg" in there:
+    if "rg" in there and not search.pattern.spans:
         rules = await threaded(_rules)(context, search)
         return _Preferred(Ripgrep(runner, "rg", in_project=rules.in_project), own), search, None
     if own is not None:
@@ -60,7 +63,7 @@ async def choose_engine(
 
 async def _here(search: Search) -> Engine:
     program = find_ripgrep()
-    if program is None:
+    if program is None or search.pattern.spans:
         return _own_here()
     rules = IgnoreRules.at(Path(search.root).parent if search.is_file else Path(search.root))
     return _Preferred(Ripgrep(Here(), program, in_project=rules.in_project), _own_here())

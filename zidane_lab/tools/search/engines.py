@@ -28,6 +28,8 @@ class Search:
         Patterns without braces; those with a slash match the path below ``root``, others the last name. None: all.
     ignored
         Whether to look into what ignore rules hide.
+    kept
+        Paths below the root that are not looked into.
     """
 
     root: str
@@ -35,15 +37,20 @@ class Search:
     is_file: bool = False
     globs: tuple[str, ...] = ()
     ignored: bool = False
+    kept: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Matching lines by file (path below the root), files that could not be read, and whether all was searched."""
+    """Matching lines by file (path below the root), files that could not be read, and whether all was searched.
+
+    ``full`` says why not: there was too much to say, and not too little time.
+    """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     failed: int = 0
     complete: bool = True
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +81,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Lines of a page, in the order of the files asked for."""
+    """Lines of a page, in the order of the files asked for; whether these are all, and if not, why (as above)."""
 
     lines: Sequence[Line] = ()
     complete: bool = True
+    full: bool = False
 
 
 class Engine(Protocol):

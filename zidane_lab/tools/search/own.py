@@ -14,11 +14,11 @@ from zidane_lab.tools.search.processes import Ended, Runner
 
 __all__ = ["OwnEngine"]
 
-_SENT: Final = ("zidane_lab.tools.ignore", "zidane_lab.tools.search.worker")
+_SENT: Final = ("zidane_lab.tools.reading.ordinary", "zidane_lab.tools.ignore", "zidane_lab.tools.search.worker")
 _START: Final = "import json,sys;exec(json.loads(sys.stdin.readline()))"
 _BOOT: Final = """
 import json, sys, types
-for name in ("zidane_lab", "zidane_lab.tools", "zidane_lab.tools.search"):
+for name in ("zidane_lab", "zidane_lab.tools", "zidane_lab.tools.reading", "zidane_lab.tools.search"):
     sys.modules[name] = types.ModuleType(name)
 for name, source in json.loads(sys.stdin.readline()):
     module = sys.modules[name] = types.ModuleType(name)
@@ -56,7 +56,7 @@ class OwnEngine:
                     pass
                 case ["done"]:
                     done = True
-        return Counts(counts, failed, complete=done)
+        return Counts(counts, failed, done, ended.full)
 
     async def lines(self, search: Search, files: Sequence[tuple[str, int]], around: int, seconds: float) -> Found:
         """Fetch the first so many matching lines of each file, with their neighbours."""
@@ -66,7 +66,7 @@ class OwnEngine:
             Line(name, number, kind == "match", text, start, end, left, length)
             for kind, name, number, text, start, end, left, length in _answers(ended.stdout)
         ]
-        return Found(lines, ended.complete)
+        return Found(lines, ended.complete, ended.full)
 
     async def _ask(self, request: dict[str, Any], search: Search, seconds: float) -> Ended:
         stdin = "\n".join(json.dumps(each) for each in (_BOOT, _sources(), request)) + "\n"
@@ -86,8 +86,10 @@ def _asked(search: Search) -> dict[str, Any]:
         "python": pattern.python,
         "ignore_case": pattern.ignore_case,
         "needed": pattern.needed,
+        "spans": pattern.spans,
         "ignored": search.ignored,
         "globs": list(search.globs),
+        "kept": sorted(search.kept),
     }
 
 

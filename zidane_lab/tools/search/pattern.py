@@ -2,8 +2,9 @@ r"""Regular expressions, read once and written for two engines, so that both mat
 
 The language is the common part of Rust's and Python's: literals, ``.``, ``[…]``, groups, ``|``, ``* + ? {n,m}`` greedy
 or lazy, ``^ $ \b \B``, ``\d \w \s`` and their opposites, ``\p{L}`` by general category, POSIX classes, ``(?i)``.
-Look-around and backreferences are refused by name. A pattern matches within a line; a carriage return before the
-line's end does not count. Meanings are those of Rust's ``regex`` crate, documented at docs.rs/regex.
+Look-around and backreferences are refused by name. A pattern matches within a line, but for ``\n``, which is a line's
+end: a match spans lines where it says so, and nowhere else. A carriage return before the line's end does not count.
+Meanings are those of Rust's ``regex`` crate, documented at docs.rs/regex.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _HEX: Final = {"x": 2, "u": 4, "U": 8}
 _HEX_DIGITS: Final = re.compile(r"[0-9A-Fa-f]+")
 _NAMED_GROUP: Final = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
 _FLAGS: Final = re.compile(r"\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
+_HALF: Final = re.compile("[\ud800-\udfff]")
 _LOOKS: Final = {"(?=": "look-ahead", "(?!": "look-ahead", "(?<=": "look-behind", "(?<!": "look-behind"}
 
 
@@ -50,6 +52,8 @@ class Pattern:
         Text that is in every matching line, where one is known; empty otherwise.
     repaired
         Why the text was taken as plain text instead of an expression.
+    spans
+        Whether it has a line's end in it.
     """
 
     rust: str
@@ -57,6 +61,7 @@ class Pattern:
     ignore_case: bool = False
     needed: str = ""
     repaired: str | None = None
+    spans: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +84,14 @@ def read_pattern(text: str, *, ignore_case: bool = False, literal: bool = False)
     Raises
     ------
     ToolError
-        It is empty, spans lines, or uses what is not supported; the message names it.
+        It is empty, or uses what is not supported; the message names it.
     """
-    if not text:
-        raise ToolError("The pattern is empty.", hint="Give something to look for.")
-    if "\n" in text or "\0" in text:
-        raise ToolError("A pattern matches within one line.", hint="Look for one of the lines.")
+    text = text.replace("\r\n", "\n")
+    if not text.strip("\n"):
+        what = "is empty" if not text else "has nothing but line ends in it"
+        raise ToolError(f"The pattern {what}.", hint="Give something to look for.")
+    if "\0" in text or _HALF.search(text):
+        raise ToolError("The pattern has characters that are in no text.", hint="Look for something else.")
     repaired = None
     if not literal and text.startswith("(?i)") and len(text) > 4:
         text, ignore_case = text[4:], True
@@ -95,9 +102,10 @@ def read_pattern(text: str, *, ignore_case: bool = False, literal: bool = False)
             repaired = str(error)
         except RecursionError:
             raise ToolError("The pattern is nested too deeply.", hint="Use a simpler one.") from None
-    rust = "".join(write_char(char, "rust") for char in text)
-    python = "".join(write_char(char, "python") for char in text)
-    return Pattern(rust, python, ignore_case, text, repaired)
+    pieces = [_LINE_END if char == "\n" else _literal(char) for char in text]
+    rust, python = "".join(each.rust for each in pieces), "".join(each.python for each in pieces)
+    needed = max(text.split("\n"), key=len)
+    return Pattern(rust, python, ignore_case, needed, repaired, spans="\n" in text)
 
 
 class _Reader:
@@ -105,13 +113,14 @@ class _Reader:
 
     def __init__(self, text: str, *, ignore_case: bool) -> None:
         self._text, self._at = text, 0
+        self._spans = False
         self._base = self._ignore_case = ignore_case
 
     def read(self) -> Pattern:
         piece = self._alternatives()
         if self._at < len(self._text):
             raise _BrokenError("a `)` closes nothing")
-        return Pattern(piece.rust, piece.python, self._base, piece.needed)
+        return Pattern(piece.rust, piece.python, self._base, piece.needed, spans=self._spans)
 
     def _alternatives(self) -> _Piece:
         pieces = [self._sequence()]
@@ -180,6 +189,8 @@ class _Reader:
                 return _START
             case "$":
                 return _END
+            case "\n":
+                return self._line_end()
             case "[":
                 return self._class()
             case "\\":
@@ -234,12 +245,17 @@ class _Reader:
         if self._text.startswith("b{", self._at):
             _refuse(r"`\b{…}`")
         if (piece := _ASSERTIONS.get(char)) is None:
-            return _literal(self._escaped_char())
+            escaped = self._escaped_char()
+            return self._line_end() if escaped == "\n" else _literal(escaped)
         self._at += 1
         return piece
 
+    def _line_end(self) -> _Piece:
+        self._spans = True
+        return _LINE_END
+
     def _escaped_char(self, *, in_class: bool = False) -> str:
-        """Read one character after a backslash; in a class a line feed may stand, it is never met."""
+        """Read one character after a backslash; in a class a NUL may stand, it is never met."""
         char = self._text[self._at : self._at + 1]
         if not char:
             raise _BrokenError("it ends in a backslash")
@@ -248,10 +264,8 @@ class _Reader:
             return _CONTROL[char]
         if char in _HEX:
             return self._hex(char, in_class=in_class)
-        if char == "n" and in_class:
-            return "\n"
         if char == "n":
-            raise ToolError("A pattern matches within one line.", hint="Look for one of the lines.")
+            return "\n"
         if char.isdigit():
             _refuse(f"a backreference (`\\{char}`)")
         if char.isascii() and char.isalpha():
@@ -272,8 +286,8 @@ class _Reader:
         code = int(digits, 16)
         if code > 0x10FFFF or 0xD800 <= code < 0xE000:
             raise _BrokenError(f"there is no character {digits}")
-        if code in (0, 10) and not in_class:
-            raise ToolError("A pattern matches within one line.", hint="Look for one of the lines.")
+        if not code and not in_class:
+            raise ToolError("The pattern has characters that are in no text.", hint="Look for something else.")
         return chr(code)
 
     def _class(self) -> _Piece:
@@ -346,6 +360,7 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
+_LINE_END: Final = _Piece(r"(?:\r?\n)", r"(?:\r?\n)", 2, single=True)
 _EDGE: Final = _Piece(r"\b", "\0b", 50)
 _START: Final = _Piece("^", "^", 0)
 _END: Final = _Piece(r"(?:\r?$)", r"(?:\r?(?=\n|\Z))", 1, single=True)

@@ -33,6 +33,7 @@ _COMMON: Final = (
     "--dfa-size-limit=256M",
 )
 _SIMPLE_NAME: Final = re.compile(r"[\w.*?+-]+")
+_GLOB_MARK: Final = re.compile(r"[][*?{}\\!]")
 _UNKNOWN: Final = ("unrecognized flag", "unexpected argument", "wasn't expected", "unrecognized file type")
 
 
@@ -74,7 +75,7 @@ class Ripgrep:
         ended = await self._run([*argv, *_pattern(search), "--", search.root], search, seconds)
         if ended.complete and ended.code == 2 and not ended.stdout and not _io_errors(ended.stderr):
             raise _failure(ended.stderr)
-        return Counts(dict(_counts(ended.stdout, search.root)), _io_errors(ended.stderr), ended.complete)
+        return Counts(dict(_counts(ended.stdout, search.root)), _io_errors(ended.stderr), ended.complete, ended.full)
 
     async def lines(self, search: Search, files: Sequence[tuple[str, int]], around: int, seconds: float) -> Found:
         """Fetch the first so many matching lines of each file, with their neighbours."""
@@ -86,12 +87,13 @@ class Ripgrep:
         for raw in _raw_lines(ended.stdout, search.root):
             by_file.get(raw.name, []).append(raw)
         lines = [_line(raw) for name, most in files for raw in _limited(by_file[name], most, around)]
-        return Found(lines, ended.complete)
+        return Found(lines, ended.complete, ended.full)
 
     def _rules(self, search: Search) -> list[str]:
+        kept = [f"--glob=!/{_as_glob(name)}" for name in sorted(search.kept)]
         if search.ignored:
-            return ["--no-ignore"]
-        hidden = [f"--glob=!{name}" for name in sorted(ALWAYS_IGNORED)]
+            return ["--no-ignore", *kept]
+        hidden = [*kept, *(f"--glob=!{name}" for name in sorted(ALWAYS_IGNORED))]
         return hidden if self._in_project else [*hidden, "--no-require-git", "--no-ignore-parent"]
 
     async def _run(self, argv: list[str], search: Search, seconds: float) -> Ended:
@@ -100,6 +102,11 @@ class Ripgrep:
         if ended.code == 2 and any(text in ended.stderr for text in _UNKNOWN):
             raise UnsuitableError(ended.stderr.strip()[:200])
         return ended
+
+
+def _as_glob(name: str) -> str:
+    """Write a name so that it means itself in a pattern for names."""
+    return _GLOB_MARK.sub(r"\\\g<0>", name)
 
 
 def _pattern(search: Search) -> list[str]:

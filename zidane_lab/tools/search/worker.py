@@ -1,7 +1,7 @@
 r"""Our own search engine. It runs in a process of its own, so that no pattern can hold up the kernel.
 
-It gets a request as JSON and answers with one JSON line per file, match or neighbour. Only the standard library and
-:mod:`zidane_lab.tools.ignore` are used: both are sent along, wherever a Python 3.11 can be started.
+It gets a request as JSON and answers with one JSON line per file, match or neighbour. Besides the standard library only
+:mod:`zidane_lab.tools.ignore` and what that needs are used: they are sent along, wherever a Python 3.11 can be started.
 
 What it finds is what ripgrep finds: lines end with LF; UTF-16 is recognised by its mark, everything else is searched as
 UTF-8 whose broken bytes match nothing; a file with a NUL byte is not text.
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from zidane_lab.tools.ignore import ALWAYS_IGNORED, IgnoreRules, wildcard_regex
+from zidane_lab.tools.reading.ordinary import open_ordinary
 
 __all__ = ["Matcher", "expand", "main", "path_filter"]
 
@@ -29,7 +30,6 @@ _BLOCK: Final = 16 * 1_048_576
 _WHOLE: Final = 256 * 1_048_576
 """A file up to this size is searched as one text, so that every line has its neighbours."""
 
-_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _TABLE: Final = re.compile(r"\x00([bBwWdDsSpP])(?:\{(\w+)\})?")
 _EDGES: Final = {
     "b": r"(?:(?<=[\x00w])(?![\x00w])|(?<![\x00w])(?=[\x00w]))",
@@ -164,7 +164,10 @@ class Matcher:
         return self._needed(data)
 
     def lines(self, text: str) -> Iterator[tuple[int, int, re.Match[str]]]:
-        """Yield where each matching line starts and ends (before its LF), and its first match."""
+        """Yield where each matching line starts and ends (before its LF), and its first match.
+
+        Of a match that spans lines, these are all of them.
+        """
         regex = self._regex(text)
         at, size = 0, len(text)
         searched = text.translate(_TURKISH) if self._ignore_case and not text.isascii() else text
@@ -172,7 +175,7 @@ class Matcher:
             start = text.rfind("\n", 0, match.start()) + 1
             if start >= size:  # an empty match behind the last LF: there is no line
                 return
-            end = text.find("\n", match.start())
+            end = text.find("\n", max(match.start(), match.end() - 1))
             end = size if end < 0 else end
             yield start, end, match
             at = end + 1
@@ -202,10 +205,11 @@ def _counts(request: dict[str, Any], matcher: Matcher) -> Iterator[list[Any]]:
     if stat.S_ISREG(os.stat(root).st_mode):  # noqa: PTH116 - texts throughout: this may be another machine
         names: Iterator[str] = iter([""])
     else:
-        names = _files(root, ignored=request["ignored"], globs=path_filter(request["globs"]))
+        kept = frozenset(request["kept"])
+        names = _files(root, ignored=request["ignored"], globs=path_filter(request["globs"]), kept=kept)
     for name in names:
         try:
-            count = _matches(_joined(root, name), matcher, explicit=not name)
+            count = _matches(_joined(root, name), matcher, explicit=not name, spans=request["spans"])
         except OSError:
             failed += 1
             continue
@@ -230,7 +234,7 @@ def path_filter(patterns: list[str]) -> Callable[[str], bool]:
     return wanted
 
 
-def _files(root: str, *, ignored: bool, globs: Callable[[str], bool]) -> Iterator[str]:
+def _files(root: str, *, ignored: bool, globs: Callable[[str], bool], kept: frozenset[str]) -> Iterator[str]:
     """Yield the ordinary files below a folder that are not ignored; links are not followed."""
     waiting = [(root, "", IgnoreRules() if ignored else IgnoreRules.at(Path(root)))]
     while waiting:
@@ -242,7 +246,7 @@ def _files(root: str, *, ignored: bool, globs: Callable[[str], bool]) -> Iterato
             continue
         inner = []
         for entry in found:
-            if not ignored and entry.name in ALWAYS_IGNORED:
+            if (not ignored and entry.name in ALWAYS_IGNORED) or f"{prefix}{entry.name}" in kept:
                 continue
             is_folder = entry.is_dir(follow_symlinks=False)
             if not is_folder and not entry.is_file(follow_symlinks=False):
@@ -257,11 +261,11 @@ def _files(root: str, *, ignored: bool, globs: Callable[[str], bool]) -> Iterato
         waiting += reversed(inner)
 
 
-def _matches(path: str, matcher: Matcher, *, explicit: bool) -> int:
-    """Count the matching lines of a file; a file that is not text has none."""
+def _matches(path: str, matcher: Matcher, *, explicit: bool, spans: bool) -> int:
+    """Count the matching lines of a file, or the matches that span lines; a file that is not text has none."""
     count = 0
     with _opened(path) as handle:
-        for data in _blocks(handle, _BLOCK, explicit=explicit):
+        for data in _blocks(handle, _WHOLE if spans else _BLOCK, explicit=explicit):
             text = _readable(data, explicit=explicit)
             if text is None:
                 return 0
@@ -272,11 +276,7 @@ def _matches(path: str, matcher: Matcher, *, explicit: bool) -> int:
 
 
 def _opened(path: str) -> BinaryIO:
-    descriptor = os.open(path, _OPEN)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(path)
-    return open(descriptor, "rb")  # noqa: PTH123 - a descriptor
+    return open(open_ordinary(path), "rb")  # noqa: PTH123 - a descriptor
 
 
 def _blocks(handle: BinaryIO, size: int, *, explicit: bool) -> Iterator[bytes]:
@@ -341,7 +341,11 @@ def _numbered(text: str, matcher: Matcher, number: int, most: int, around: int) 
             shown = each[1]
         number += text.count("\n", position, start)
         yield from _before(text, start, number, min(around, number - 1 - shown))
-        yield "match", number, text[start:end], match.start() - start, match.end() - start
+        first, *others = text[start:end].split("\n")
+        yield "match", number, first, match.start() - start, min(match.end() - start, len(first))
+        for other in others:
+            number += 1
+            yield "near", number, other, 0, 0
         shown, position, after = number, min(end + 1, len(text)), around
         number += end < len(text)
         most -= 1
