@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from zidane_lab.tools.filetypes import HEAD_BYTES, FileType, identify
+from zidane_lab.tools.reading.apart import lines_apart
 from zidane_lab.tools.reading.source import Source
 
 __all__ = ["Shown", "document_lines"]
@@ -41,17 +42,15 @@ def document_lines(name: str, data: bytes, kind: FileType) -> Shown | None:
 
             return Shown("pdf", pdf_lines(source))
         case "docx":
-            from zidane_lab.tools.reading.office import word_lines
-
-            return Shown("docx", word_lines(source))
+            return Shown("docx", lines_apart("office.word_lines", source))
         case "pptx":
-            from zidane_lab.tools.reading.office import presentation_lines
-
-            return Shown("pptx", presentation_lines(source))
+            return Shown("pptx", lines_apart("office.presentation_lines", source))
         case "xlsx":
-            from zidane_lab.tools.reading.sheets import workbook_lines
-
-            return Shown("xlsx", workbook_lines(source))
+            return Shown("xlsx", lines_apart("sheets.workbook_lines", source))
+        case "epub":
+            return Shown("epub", lines_apart("epub.book_lines", source))
+        case "odf":
+            return Shown("opendocument", lines_apart("opendocument.opendocument_lines", source))
         case "zip" | "tar":
             from zidane_lab.tools.reading.archives import list_archive
 
