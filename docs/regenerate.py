@@ -19,7 +19,7 @@ DOCS: Final = Path(__file__).resolve().parent
 if str(DOCS) not in sys.path:
     sys.path.insert(0, str(DOCS))
 
-from parts import approvals, context, files, model, secrets, tables  # noqa: E402 - found from here on
+from parts import approvals, asking, context, files, model, secrets, tables  # noqa: E402 - found from here on
 
 PART: Final = re.compile(r"(<!-- exact: (?P<name>[^>]+?) -->\n).*?(?=<!-- /exact -->)", re.DOTALL)
 
@@ -78,6 +78,9 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "kinds of secrets": secrets.kinds,
     "secret names": approvals.secret_names,
     "guarded files": approvals.guarded_files,
+    "how to answer": asking.how_to_answer,
+    "rpc methods": asking.rpc_methods,
+    "rpc codes": asking.rpc_codes,
     "paths": files.paths,
     "steered": files.steered,
     "commands": tables.commands,

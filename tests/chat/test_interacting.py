@@ -14,10 +14,12 @@ from zidane_lab.approvals.decisions import Answer, Question
 from zidane_lab.approvals.gate import Gate
 from zidane_lab.chat.budget_asking import budget_question
 from zidane_lab.chat.interacting import Asker, Desk, desk_of, nobody_there, question_of, question_payload
+from zidane_lab.chat.typed_answers import described, how_to_answer, read_typed
 from zidane_lab.errors import AbortedError, ConfigurationError
 from zidane_lab.events import BudgetReached, Ids, ToolGate
 from zidane_lab.session.interactions import (
     INTERACTION,
+    INTERACTION_ANSWER,
     InteractionAnswer,
     interaction_record,
     interactions_in,
@@ -299,3 +301,70 @@ def test_a_session_has_one_desk_which_does_not_keep_it_alive():
     del session
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.asyncio
+async def test_what_was_answered_is_open_no_more_though_its_run_has_yet_to_wake_up(session):
+    desk = Desk(session)
+    task = await put(desk, Page())
+    desk.answer("", YES, by="command")
+    assert desk.pending == ()
+    with pytest.raises(ConfigurationError):
+        desk.answer("", NO, by="command")
+    await task
+
+
+def test_a_payload_of_unknown_origin_is_a_question_all_the_same():
+    payload = {"tool": {"a": 1}, "intent": None, "reasons": 3, "choices": ["launch", 7], "hunks": True, "more": "x"}
+    question = question_of(payload)
+    assert question == Question("", "", "", choices=("launch", "7"))
+    interaction = new_interaction("approval", payload)
+    assert described(interaction)
+    assert how_to_answer(interaction) == ""
+    with pytest.raises(ConfigurationError):
+        read_typed(interaction, "yes")
+
+
+class Interrupting:
+    """Lets something happen in the moment an ending is written."""
+
+    def __init__(self, session, action):
+        self.record, self.action = session.record, action
+
+    def __call__(self, kind, data):
+        if kind == INTERACTION_ANSWER and data["value"] is None:
+            self.action()
+        self.record(kind, data)
+
+
+@pytest.mark.asyncio
+async def test_an_answer_in_the_moment_a_question_ends_does_not_count_for_one_and_not_the_other(session, monkeypatch):
+    desk, told = Desk(session), []
+
+    def answer():
+        try:
+            desk.answer("", YES, by="panel")
+        except ConfigurationError:
+            told.append("late")
+
+    monkeypatch.setattr(session, "record", Interrupting(session, answer))
+    given = await desk.put(plan(), nobody_there)
+    fold = interactions_in(session)
+    assert given.value is None
+    assert (told, dict(fold.answers), len(fold.closed)) == (["late"], {}, 1)
+
+
+def test_threads_that_meet_get_the_same_desk():
+    for _ in range(50):
+        session, barrier, desks = Session.memory(), threading.Barrier(4), []
+
+        def fetch(session=session, barrier=barrier, desks=desks):
+            barrier.wait()
+            desks.append(desk_of(session))
+
+        threads = [threading.Thread(target=fetch) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(map(id, desks))) == 1

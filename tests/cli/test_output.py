@@ -1,19 +1,14 @@
-"""Where things are said: streams that go away, lines of progress, refusals, the question at a terminal."""
+"""Where things are said: streams that go away, lines of progress, refusals."""
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import os
-import pty
-import sys
 
 import pytest
 
 from zidane_lab.agent.hooks import HookBus
-from zidane_lab.approvals.gate import Question
-from zidane_lab.cli.asking import terminal_ask
 from zidane_lab.cli.output import EventLines, Pipe, Progress, Refusals
 from zidane_lab.events import EVENTS, Ids, StreamText, ToolAfter, ToolBefore, ToolGate
 from zidane_lab.turns import TextBlock, ToolResultBlock
@@ -88,87 +83,3 @@ async def test_refusals_are_counted_and_nothing_else():
     refusals = Refusals()
     await told(refusals, after("Blocked: no", "blocked"), after("fine", "ok"), after("bad", "error"))
     assert refusals.calls == [{"call_id": "call_1", "tool": "run_python", "reason": "no"}]
-
-
-# --- asking -----------------------------------------------------------------------------------------
-
-
-class Terminal:
-    """A terminal of our own in the place of standard input and standard error."""
-
-    def __init__(self, monkeypatch):
-        self.master, slave = pty.openpty()
-        self.text = io.TextIOWrapper(os.fdopen(slave, "r+b", buffering=0), write_through=True)
-        self._monkeypatch = monkeypatch
-
-    def attach(self):
-        """Take the streams over; to be called by the test itself, since pytest sets its own before it."""
-        self._monkeypatch.setattr(sys, "stdin", self.text)
-        self._monkeypatch.setattr(sys, "stderr", self.text)
-
-    def type(self, words):
-        os.write(self.master, words)
-
-    def close(self):
-        self.text.close()
-        os.close(self.master)
-
-
-@pytest.fixture
-def terminal(monkeypatch):
-    terminal = Terminal(monkeypatch)
-    yield terminal
-    terminal.close()
-
-
-def question(target="os.remove('x')"):
-    return Question("run_python", "tidy up", target, ("uses os.remove (line 1)",))
-
-
-@pytest.mark.parametrize(
-    ("typed", "answer"), [(b"y\n", "once"), (b"YES\n", "once"), (b"\n", "deny"), (b"sure\n", "deny")]
-)
-@pytest.mark.asyncio
-async def test_a_person_at_the_terminal_answers(terminal, typed, answer):
-    terminal.attach()
-    out = io.StringIO()
-    terminal.type(typed)
-    given = await asyncio.wait_for(terminal_ask("auto", Pipe(out))(question("a\x1b[2J\n\nb")), 10)
-    assert given.decision == answer
-    assert out.getvalue().splitlines() == [
-        "zidane wants to use run_python: tidy up",
-        "  - uses os.remove (line 1)",
-        "    a[2J",
-        "    ",
-        "    b",
-        "Allow it? [y/N] ",
-    ]
-
-
-@pytest.mark.asyncio
-async def test_the_end_of_input_is_no_answer(terminal):
-    terminal.attach()
-    terminal.type(b"\x04")
-    assert await asyncio.wait_for(terminal_ask("auto", Pipe(io.StringIO()))(question()), 10) is None
-
-
-@pytest.mark.asyncio
-async def test_a_question_can_be_given_up(terminal):
-    terminal.attach()
-    asking = asyncio.ensure_future(terminal_ask("stdin", Pipe(io.StringIO()))(question()))
-    await asyncio.sleep(0.05)
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-    terminal.type(b"y\n")
-
-
-@pytest.mark.asyncio
-async def test_nobody_is_asked_by_setting_or_without_a_terminal(terminal, monkeypatch):
-    terminal.attach()
-    out = io.StringIO()
-    terminal.type(b"y\n")
-    assert await terminal_ask("none", Pipe(out))(question()) is None
-    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    assert await terminal_ask("auto", Pipe(out))(question()) is None
-    assert out.getvalue() == ""

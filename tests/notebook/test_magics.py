@@ -487,6 +487,7 @@ def test_loading_starts_nothing_and_unloading_takes_all_out(tmp_path):
             "zidane_lab",
             "zidane_lab.notebook",
             "zidane_lab.notebook.extension",
+            "zidane_lab.notebook.rpc_control",
             "zidane_lab.notebook.transform",
             "zidane_lab.notebook.widget_manager",
         ]

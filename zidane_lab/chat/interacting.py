@@ -71,6 +71,7 @@ class Desk:
         self._lock = threading.Lock()
         self._waiting: dict[str, _Waiting] = {}
         self._taken: dict[str, tuple[Interaction, InteractionAnswer]] = {}
+        self._ended: set[str] = set()
 
     @property
     def _session(self) -> Session:
@@ -89,8 +90,9 @@ class Desk:
     def pending(self) -> tuple[Interaction, ...]:
         """What can be answered now: what a run waits for, and what a dead process has left open."""
         with self._lock:
-            waiting = [each.interaction for each in self._waiting.values()]
-            known = {each.id for each in waiting} | set(self._taken)
+            done = self._taken.keys() | self._ended  # their runs may have yet to wake up
+            waiting = [each.interaction for name, each in self._waiting.items() if name not in done]
+            known = {each.id for each in waiting} | done
         return (*waiting, *(each for each in pending_in(self._session) if each.id not in known))
 
     @property
@@ -122,7 +124,7 @@ class Desk:
         interaction = self.find(name)
         answer = InteractionAnswer(interaction.id, checked(interaction, value), by, now().isoformat())
         if not self._settle(interaction, answer):
-            raise ConfigurationError("That was answered already; the first answer counts.", hint=_HINT)
+            raise ConfigurationError("That is answered already, or not open any more.", hint=_HINT)
         return interaction
 
     def find(self, name: str) -> Interaction:
@@ -208,8 +210,7 @@ class Desk:
             except ConfigurationError:  # fail closed: what does not fit is no answer
                 value = None
         if value is None or answer is None:
-            self._close(interaction, "policy")
-            return InteractionAnswer(interaction.id)
+            return self._close(interaction, "policy") or InteractionAnswer(interaction.id)
         told = InteractionAnswer(interaction.id, value, answer.by, now().isoformat())
         if self._settle(interaction, told):
             return told
@@ -219,7 +220,7 @@ class Desk:
     def _settle(self, interaction: Interaction, answer: InteractionAnswer) -> bool:
         """Let an answer count if it is the first."""
         with self._lock:
-            if interaction.id in self._taken:
+            if interaction.id in self._taken or interaction.id in self._ended:
                 return False
             self._taken[interaction.id] = (interaction, answer)
             waiting = self._waiting.get(interaction.id)
@@ -228,11 +229,14 @@ class Desk:
             waiting.answer.get_loop().call_soon_threadsafe(_tell, waiting.answer, answer)
         return True
 
-    def _close(self, interaction: Interaction, why: str) -> None:
+    def _close(self, interaction: Interaction, why: str) -> InteractionAnswer | None:
+        """End it without an answer, unless one came first: that is returned, and counts."""
         with self._lock:
             if interaction.id in self._taken:
-                return
+                return self._taken[interaction.id][1]
+            self._ended.add(interaction.id)
         self._record(INTERACTION_ANSWER, answer_record(InteractionAnswer(interaction.id, None, why, now().isoformat())))
+        return None
 
     def _record(self, kind: str, data: Mapping[str, Any]) -> None:
         with contextlib.suppress(SessionError):  # memory has it; a disk that fails ends the run at its next turn
@@ -274,10 +278,7 @@ _DESKS: WeakKeyDictionary[Session, Desk] = WeakKeyDictionary()
 
 def desk_of(session: Session) -> Desk:
     """Return the one desk of a session."""
-    desk = _DESKS.get(session)
-    if desk is None:
-        desk = _DESKS[session] = Desk(session)
-    return desk
+    return _DESKS.setdefault(session, Desk(session))  # threads meet here
 
 
 # --- approvals as interactions --------------------------------------------------------------------------
@@ -289,12 +290,18 @@ def question_payload(question: Question) -> dict[str, Any]:
 
 
 def question_of(payload: Mapping[str, Any]) -> Question:
-    """Return the question behind the payload of an approval; what is not known of it is left out."""
+    """Return the question behind the payload of an approval; what is not known of it, or of no use, is left out.
+
+    A session's file may come from anywhere.
+    """
+    plain = Question("", "", "")
     known: dict[str, Any] = {"tool": "", "intent": "", "target": ""}
     for spec in fields(Question):
-        if spec.name in payload:
-            value = payload[spec.name]
-            known[spec.name] = tuple(value) if isinstance(value, list) else value
+        value, usual = payload.get(spec.name), getattr(plain, spec.name)
+        if isinstance(usual, tuple) and isinstance(value, (list, tuple)):
+            known[spec.name] = tuple(map(str, value))
+        elif type(value) is type(usual) and not isinstance(usual, tuple):
+            known[spec.name] = value
     return Question(**known)
 
 

@@ -63,7 +63,7 @@ def how_to_answer(interaction: Interaction) -> str:
         }[asked[0].type if asked else "text"]
     question = question_of(interaction.payload)
     words = {"once": "yes", "session": "session", "always": "always", "deny": "no REASON"}
-    parts = [words[choice] for choice in question.choices]
+    parts = [words[choice] for choice in question.choices if choice in words]
     return " | ".join([*parts, *(["NUMBERS of the parts to allow"] if question.hunks > 1 else [])])
 
 
@@ -272,7 +272,7 @@ async def _ask_plan(interaction: Interaction, read: Read) -> Mapping[str, Any] |
         if not steps or not steps.strip():
             return {"decision": "reject", "reason": ""}
         return checked(interaction, _read_plan(interaction, f"edit {steps}"))
-    if word in _YES:
+    if word in (*_YES, "e", "edit"):
         return checked(interaction, _read_plan(interaction, typed.strip()))
     reason = typed.strip()[len(word) :].lstrip(" ,:") if word in _NO else typed.strip()
     return checked(interaction, {"decision": "reject", "reason": reason})

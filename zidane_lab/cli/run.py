@@ -23,7 +23,7 @@ from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.agent.result import RunResult
 from zidane_lab.chat.chat import AskOptions, Chat
 from zidane_lab.chat.place import Place
-from zidane_lab.cli.asking import terminal_ask
+from zidane_lab.cli.asking import terminal_front
 from zidane_lab.cli.data import DataFile, name_files, prompt_with
 from zidane_lab.cli.notebook_writer import Recorder, compose, write_notebook
 from zidane_lab.cli.output import EventLines, Pipe, Progress, Refusals
@@ -37,7 +37,7 @@ from zidane_lab.errors import (
 from zidane_lab.events import ToolGate, TurnBefore
 from zidane_lab.kernel.launch import NATIVE, join_kernel, start_kernel
 from zidane_lab.kernel.masked import masked_listener
-from zidane_lab.kernel.remote import RemoteExecutor
+from zidane_lab.kernel.remote import OnExecution, RemoteExecutor
 
 __all__ = ["EXIT_CODES", "RunRequest", "run"]
 
@@ -162,13 +162,13 @@ class _Headless:
                 prompt_with(request.prompt, files),
                 request.options,
                 executor=executor,
-                ask=terminal_ask(self.chat.settings.interaction, self.err),
+                front=terminal_front(self.chat.settings.interaction, self.err),
                 bundles=[_KernelWatch(executor), self.recorder, self.refusals, *speaker, *progress],
             )
 
     def _kernel(self) -> AbstractAsyncContextManager[RemoteExecutor]:
         request, screen = self.request, self.chat.screen
-        on_execution = self.recorder.on_execution
+        on_execution: OnExecution = self.recorder.on_execution
         if screen is not None:
             on_execution = masked_listener(on_execution, screen)
         if request.existing is not None:

@@ -1,4 +1,4 @@
-"""What ``%load_ext zidane_lab`` does: one input transform, one magic name, one method on the shell.
+"""What ``%load_ext zidane_lab`` does: one input transform, one magic name, one method on the shell, one message type.
 
 It imports nothing heavy and starts nothing: no network, no process, no thread. All of that waits for the
 first prompt.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from zidane_lab.notebook.rpc_control import install
 from zidane_lab.notebook.transform import rewrite
 from zidane_lab.notebook.widget_manager import widget_managers_of
 
@@ -51,10 +52,11 @@ def load(shell: Any) -> None:
     shell.register_magic_function(zidane, "line_cell", "zidane")
     shell.input_transformers_cleanup.insert(0, rewrite)
     widget_managers_of(shell).hello()
+    install(getattr(shell, "kernel", None))
 
 
 def unload(shell: Any) -> None:
-    """Take everything out again; the session stays on disk."""
+    """Take everything out again; the session stays on disk, and panels are told that nothing is loaded."""
     if rewrite in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.remove(rewrite)
     for kind in ("line", "cell"):

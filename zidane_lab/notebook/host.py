@@ -33,6 +33,7 @@ from zidane_lab.notebook.repaint import repaint
 from zidane_lab.notebook.static import StaticRenderer
 from zidane_lab.notebook.terminal import TerminalPublisher, TerminalRenderer
 from zidane_lab.notebook.thread import AgentThread
+from zidane_lab.session.interactions import InteractionAnswer, interactions_in
 
 __all__ = ["Host", "RunStopped"]
 
@@ -190,7 +191,11 @@ class Host:
         """Return where the cell's questions are put."""
         setting = load_settings(self.chat.env).interaction
         parent = cell_header(self.shell)
-        return CellFront(portal, self.shell, setting, self.stop, publisher, parent, background=background)
+
+        def taken(name: str) -> InteractionAnswer | None:
+            return interactions_in(self.chat.session).answers.get(name)
+
+        return CellFront(portal, self.shell, setting, self.stop, publisher, parent, background=background, taken=taken)
 
     def _start(
         self, prompt: str, options: AskOptions, executor: LiveExecutor, front: CellFront, publisher: Publisher

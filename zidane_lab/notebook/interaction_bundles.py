@@ -17,7 +17,7 @@ from zidane_lab.notebook.bundles import MIME, VERSION, Bundle
 from zidane_lab.session.interaction_answers import asked_questions, plan_steps
 from zidane_lab.session.interactions import Interaction, InteractionAnswer
 
-__all__ = ["DECISIONS", "asked_bundle", "headline", "settled_bundle"]
+__all__ = ["DECISIONS", "asked_bundle", "headline", "settled_bundle", "waiting_bundle"]
 
 DECISIONS: Final[Mapping[str, str]] = {
     "once": "Allow once",
@@ -60,6 +60,16 @@ def asked_bundle(interaction: Interaction, view: Mapping[str, Any]) -> Bundle:
     return {**view, "text/plain": text}
 
 
+def waiting_bundle(interaction: Interaction) -> Bundle:
+    """Return what a cell shows while a front end beside the notebook is asked."""
+    title, short = printable(headline(interaction)), interaction.id.removeprefix("ask_")[:6]
+    page = (
+        f'<div role="status"><span style="color:{_BAD}">?</span> {html.escape(title)} <span style="{_QUIET}">waits for '
+        f"you beside the notebook, or here: <code>%zidane /answer {short} …</code></span></div>"
+    )
+    return {**asked_bundle(interaction, {}), "text/html": page, MIME: _own(interaction, None)}
+
+
 def settled_bundle(interaction: Interaction, answer: InteractionAnswer | None, why: str = "") -> Bundle:
     """Return what stays of a form: the question and the answer, or why there is none."""
     value = answer.value if answer is not None else None
@@ -80,17 +90,22 @@ def settled_bundle(interaction: Interaction, answer: InteractionAnswer | None, w
     )
     plain = [f"{mark} {title}" + (f": {said}" if short else "")]
     plain += [f"    {f'{label}: ' if label else ''}{said}" for label, said in (more if short else lines)]
-    own: dict[str, Any] = {
+    return {"text/plain": "\n".join(plain), "text/html": page, MIME: {**_own(interaction, answer), "open": False}}
+
+
+def _own(interaction: Interaction, answer: InteractionAnswer | None) -> dict[str, Any]:
+    value = answer.value if answer is not None else None
+    return {
         "version": VERSION,
         "kind": "interaction",
         "id": interaction.id,
         "about": interaction.kind,
-        "title": title,
+        "title": printable(headline(interaction)),
+        "open": True,
         "answered": value is not None,
         "value": dict(value) if value is not None else None,
         "by": answer.by if answer is not None else "",
     }
-    return {"text/plain": "\n".join(plain), "text/html": page, MIME: own}
 
 
 def _answer(text: str) -> str:

@@ -8,9 +8,6 @@ one. The setting ``interaction`` (``ZIDANE_INTERACTION``) forces one of them. Wh
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,7 +17,9 @@ from zidane_lab.chat.interacting import Front
 from zidane_lab.chat.typed_answers import ask_typed
 from zidane_lab.kernel.portal import Portal
 from zidane_lab.notebook import bundles
-from zidane_lab.notebook.interaction_bundles import asked_bundle, settled_bundle
+from zidane_lab.notebook.bundles import Bundle
+from zidane_lab.notebook.input_line import InputLine
+from zidane_lab.notebook.interaction_bundles import asked_bundle, settled_bundle, waiting_bundle
 from zidane_lab.notebook.publish import Publisher
 from zidane_lab.notebook.widget_manager import WAIT_SECONDS, client_of, widget_managers_of
 from zidane_lab.notebook.widgets_form import Form
@@ -63,9 +62,7 @@ _ANNOUNCED: WeakKeyDictionary[Any, Announced] = WeakKeyDictionary()
 
 def announced_at(shell: Any) -> Announced:
     """Return the one :class:`Announced` of a shell."""
-    if shell not in _ANNOUNCED:
-        _ANNOUNCED[shell] = Announced()
-    return _ANNOUNCED[shell]
+    return _ANNOUNCED.setdefault(shell, Announced())  # threads meet here
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +85,8 @@ class CellFront:
         Message header of the cell: its client is the page.
     background
         The cell has ended: nothing can be typed there, and messages reach the kernel whatever its version.
+    taken
+        Returns the answer that counts of an interaction, by its id, also one that was given elsewhere.
     """
 
     portal: Portal
@@ -97,6 +96,7 @@ class CellFront:
     publisher: Publisher
     parent: Mapping[str, Any] = field(default_factory=dict)
     background: bool = False
+    taken: Callable[[str], InteractionAnswer | None] = lambda _name: None
 
     async def __call__(self, interaction: Interaction) -> InteractionAnswer | None:
         """Show an interaction where the setting says, or where somebody is."""
@@ -126,7 +126,20 @@ class CellFront:
         return await self._typed(interaction)
 
     async def _panel(self, interaction: Interaction, front: Front | None) -> InteractionAnswer | None:
-        return None if front is None else await front(interaction)
+        """Let a front end beside the notebook answer; the cell says that it waits, and then what was decided."""
+        if front is None:
+            return None
+        display_id = self.publisher.show(waiting_bundle(interaction))
+        answer: InteractionAnswer | None = None
+        try:
+            answer = await front(interaction)
+            return answer
+        finally:
+            self.publisher.update(display_id, self._settled(interaction, answer))
+
+    def _settled(self, interaction: Interaction, answer: InteractionAnswer | None) -> Bundle:
+        answer = answer or self.taken(interaction.id)
+        return settled_bundle(interaction, answer, "Not needed any more.")
 
     async def _without_widgets(self, interaction: Interaction) -> InteractionAnswer | None:
         self.publisher.show(bundles.banner("info", "The question is asked in an input box.", _NO_WIDGETS))
@@ -138,13 +151,18 @@ class CellFront:
         if self.background:
             return None
 
+        line = InputLine(self.shell, forced=self.setting == "stdin", on_interrupt=self.on_interrupt)
+
         async def read(prompt: str) -> str | None:
             async def on_main() -> str | None:
-                return _read(prompt, self.shell, forced=self.setting == "stdin", on_interrupt=self.on_interrupt)
+                return line.read(prompt)
 
             return await self.portal.call(on_main)
 
-        value = await ask_typed(interaction, read)
+        try:
+            value = await ask_typed(interaction, read)
+        finally:
+            line.drop()  # answered elsewhere: the main thread must not wait for a return
         return None if value is None else InteractionAnswer(interaction.id, value, "stdin")
 
     # --- widgets ------------------------------------------------------------------------------------
@@ -168,7 +186,7 @@ class CellFront:
             return (answer,)
         finally:
             drawing.dropped = True
-            settled = settled_bundle(interaction, answer, "Answered elsewhere, or not needed any more.")
+            settled = self._settled(interaction, answer)
             self.portal.soon(lambda: self._settle(drawing, settled))
 
     async def _show(self, drawing: _Drawing, *, trusted: bool) -> bool:
@@ -216,23 +234,3 @@ class _Drawing:
 def _tell(future: asyncio.Future[Mapping[str, Any]], value: Mapping[str, Any]) -> None:
     if not future.done():
         future.set_result(value)
-
-
-def _read(prompt: str, shell: Any, *, forced: bool, on_interrupt: Callable[[], None]) -> str | None:
-    """Read a line on the main thread; ``None`` where nobody can type, or the person interrupted."""
-    in_kernel = hasattr(shell, "kernel")
-    if not in_kernel and not forced and not (sys.stdin is not None and sys.stdin.isatty()):
-        return None
-    main = threading.current_thread() is threading.main_thread()
-    former = signal.signal(signal.SIGINT, signal.default_int_handler) if main else None
-    try:
-        return input(prompt)
-    except KeyboardInterrupt:
-        on_interrupt()
-        return None
-    except (EOFError, RuntimeError, OSError):
-        # A kernel without a front end raises StdinNotImplementedError, a RuntimeError.
-        return None
-    finally:
-        if main:
-            signal.signal(signal.SIGINT, former if former is not None else signal.default_int_handler)
