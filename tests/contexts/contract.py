@@ -463,6 +463,25 @@ class ContextContract:
         assert await running.stop() == completed
 
     @pytest.mark.asyncio
+    async def test_a_start_that_is_given_up_leaves_nothing_running(self, place):
+        """The command may run there before we have heard of it: whenever the stop comes, it is ended."""
+        for number, delay in enumerate((0.0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)):
+            text = f"while sleep 0.05; do echo >> beat-{number}; done"
+            starting = asyncio.ensure_future(place.start(Command(text), ignore))
+            await asyncio.wait({starting}, timeout=delay)
+            starting.cancel()
+            try:
+                running = await starting
+            except asyncio.CancelledError:
+                await asyncio.sleep(0.3)  # one that has been started all the same shows itself
+            else:
+                await running.stop(grace=0.2)
+        await asyncio.sleep(1.0)
+        before = await place.list(".")
+        await asyncio.sleep(1.0)
+        assert [(info.name, info.size) for info in await place.list(".")] == [(i.name, i.size) for i in before]
+
+    @pytest.mark.asyncio
     async def test_stopping_what_has_ended(self, place):
         running = await place.start(Command("exit 4"), ignore)
         await running.wait()

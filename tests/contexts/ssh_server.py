@@ -76,7 +76,7 @@ class Server(asyncssh.SSHServer):
 
     def __init__(self, home, *, shell="sh", new_session=True):
         self.home, self.shell, self.new_session = home, shell, new_session
-        self.commands, self.connections, self.running = [], [], {}
+        self.commands, self.connections, self.running, self.given = [], [], {}, []
         self.port = 0
 
     def __call__(self):
@@ -91,6 +91,7 @@ class Server(asyncssh.SSHServer):
     async def run(self, remote):
         """Run one command; called by the library."""
         self.commands.append(remote.command)
+        self.given.append(dict(remote.env))
         transport, command = await asyncio.get_running_loop().subprocess_exec(
             lambda: _Command(remote),
             self.shell,

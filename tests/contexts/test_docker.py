@@ -208,6 +208,67 @@ async def test_a_container_that_is_gone_is_lost_for_good(place, daemon):
 
 
 @pytest.mark.asyncio
+async def test_it_can_be_asked_whether_it_is_still_there(place, daemon):
+    assert await place.lost() is None
+    assert daemon.ran == []  # asking starts nothing
+    await place.write("a", b"x")
+    assert await place.lost() is None
+    (container,) = daemon.found.values()
+    container.end()
+    lost = await place.lost()
+    assert "has ended" in lost.message
+    with pytest.raises(ContextLostError, match="has ended"):
+        await place.read("a")
+
+
+@pytest.mark.asyncio
+async def test_no_variable_of_this_machine_gets_in(place, daemon, monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "hunter2")
+    ran = await run(place, "env", env={"GIVEN": "on purpose"})
+    assert b"GIVEN=on purpose\n" in ran.stdout
+    assert b"hunter2" not in ran.stdout
+    assert daemon.ran[0]["environment"] == {"HOME": "/home/zidane"}
+
+
+def test_containers_that_see_or_may_do_something_else_are_others():
+    specs = [
+        ContainerSpec("some:1"),
+        ContainerSpec("some:1", network=True),
+        ContainerSpec("some:1", mounts=(Mount("/a", "/workspace"),)),
+        ContainerSpec("some:1", mounts=(Mount("/a", "/workspace", read_only=True),)),
+        ContainerSpec("some:1", env={"A": "1"}),
+    ]
+    identities = [each.identity for each in specs]
+    assert len(set(identities)) == len(specs)
+    assert all(each.startswith("some:1#") for each in identities)
+    assert ContainerSpec("some:1").identity == identities[0]
+    info = DockerContext(specs[1]).info
+    assert info.where == f"docker:{identities[1]}"
+
+
+@pytest.mark.parametrize(
+    ("folder", "mounts", "root", "in_memory"),
+    [
+        ("/workspace", (), "/workspace", True),
+        ("/workspace/notebooks", (Mount("/p", "/workspace"), Mount("/d", "/data")), "/workspace", False),
+        ("/workspace2", (Mount("/p", "/workspace"),), "/workspace2", True),
+        ("/a/b/c", (Mount("/p", "/a"), Mount("/q", "/a/b")), "/a/b", False),
+        ("/x", (Mount("/p", "/"),), "/", False),
+    ],
+)
+def test_the_working_folder_may_be_in_a_mount(folder, mounts, root, in_memory):
+    spec = ContainerSpec("some:1", folder=folder, mounts=mounts)
+    assert (folder in spec.arguments()["tmpfs"]) == in_memory
+    assert DockerContext(spec).root == root
+
+
+@pytest.mark.parametrize("mount", [Mount("/a:b", "/workspace"), Mount("/a", "/b:c")])
+def test_a_mount_whose_path_would_be_read_as_something_else(mount):
+    with pytest.raises(ConfigurationError, match="colon"):
+        ContainerSpec("some:1", mounts=(mount,))
+
+
+@pytest.mark.asyncio
 async def test_a_command_that_was_killed_is_not_a_lost_container(place):
     assert (await run(place, "kill -9 $$")).completed.exit_code == 137
     assert (await run(place, "echo on")).stdout == b"on\n"

@@ -165,6 +165,24 @@ def test_no_library(monkeypatch):
         asyncio.run(SshContext.connect(SshHost("host", known_hosts=(__file__,))))
 
 
+@pytest.mark.asyncio
+async def test_nothing_of_this_machine_goes_there(server, keys, tmp_path, monkeypatch):
+    """Whatever the person's configuration wants for terminals: variables, the screen, the agent's keys."""
+    monkeypatch.setenv("SECRET_TOKEN", "hunter2")
+    (tmp_path / "config").write_text(
+        "Host *\nSendEnv SECRET_* PATH *\nForwardX11 yes\nForwardX11Trusted yes\nForwardAgent yes\n"
+    )
+    context = await SshContext.connect(host_of(server, keys, config=(str(tmp_path / "config"),)))
+    ran = await run(context, "env", env={"GIVEN": "on purpose"})
+    assert b"GIVEN=on purpose\n" in ran.stdout
+    assert b"hunter2" not in ran.stdout
+    assert server.given
+    assert not any(server.given)
+    assert context._connection._options.x11_forwarding is False
+    assert context._connection._options.agent_forward_path is None
+    await context.aclose()
+
+
 # --- folders ----------------------------------------------------------------------------------------
 
 
@@ -292,6 +310,53 @@ async def test_a_broken_connection_is_lost_for_good(place, server):
     with pytest.raises(ContextLostError):
         await running.stop()
     assert len(server.connections) == 1  # nothing was connected anew behind anybody's back
+
+
+@pytest.mark.asyncio
+async def test_it_can_be_asked_whether_it_is_still_there(place, server):
+    assert await place.lost() is None
+    server.connections[0].abort()
+    await asyncio.sleep(0.1)
+    lost = await place.lost()
+    assert isinstance(lost, ContextLostError)
+    assert "127.0.0.1" in lost.message
+    assert await place.lost() is lost
+
+
+@pytest.mark.asyncio
+async def test_a_machine_that_has_fallen_silent_is_lost(place, monkeypatch):
+    async def silence(*_arguments, **_named):
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr("zidane_lab.contexts.ssh.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(asyncssh.SFTPClient, "stat", silence)
+    lost = await place.lost()
+    assert "nothing was heard" in lost.message
+    with pytest.raises(ContextLostError):
+        await place.read("a")
+
+
+@pytest.mark.asyncio
+async def test_the_account_may_have_no_home(server, keys):
+    """An answer is an answer, also when it is an error."""
+    context = await SshContext.connect(host_of(server, keys))
+    server.home.rename(server.home.with_name("moved"))
+    assert await context.lost() is None
+    await context.aclose()
+
+
+@pytest.mark.parametrize(
+    ("host", "identity"),
+    [
+        (SshHost("h"), "h/~/"),
+        (SshHost("h", "ada"), "ada@h/~/"),
+        (SshHost("h", "ada", 2222, "/srv"), "ada@h:2222/srv"),
+        (SshHost("h", folder="work"), "h/~/work"),
+        (SshHost("h", folder="/work"), "h/work"),
+    ],
+)
+def test_places_on_other_machines_are_told_apart(host, identity):
+    assert host.identity == identity
 
 
 @pytest.mark.asyncio

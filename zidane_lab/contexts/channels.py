@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from zidane_lab.contexts.base import Command, Completed, ContextLostError, OnOutput, OutputStream
 from zidane_lab.contexts.launching import end_argv, living_argv, read_header
 from zidane_lab.contexts.said_errors import os_error
 
-__all__ = ["Answer", "Ask", "Channel", "RemoteCommand", "answer"]
+__all__ = ["Answer", "Ask", "Channel", "RemoteCommand", "answer", "start_or_end"]
 
 HEADER_BYTES: Final = 65_536
 """Most that start-up files may print before the command's own first line."""
@@ -23,6 +23,8 @@ QUIET_SECONDS: Final = 1.0
 hold the channel open for ever."""
 STUCK_SECONDS: Final = 2.0
 """How long a slow listener may hold up the end of a command that was stopped."""
+GIVEN_UP_SECONDS: Final = 5.0
+"""How long a stop waits for the end of a command that was just being started."""
 END_SECONDS: Final = 10.0
 """How long the place may take to say that it has ended a command, beyond the command's grace."""
 
@@ -84,6 +86,48 @@ async def answer(channel: Channel) -> Answer:
     finally:
         await channel.close()
     return Answer(code, b"".join(output["stdout"]), b"".join(output["stderr"]))
+
+
+_GIVEN_UP: Final[set[asyncio.Task[None]]] = set()
+"""Commands that are being ended because nobody waited for their start."""
+
+
+async def start_or_end(
+    start: Callable[[OnOutput], Coroutine[Any, Any, RemoteCommand]], on_output: OnOutput
+) -> RemoteCommand:
+    """Start a command; one whose start is given up is ended, as it may run there already.
+
+    A cancellation waits some seconds for that, no more; it goes on in any case.
+
+    Parameters
+    ----------
+    start
+        Starts it, given where its output goes.
+    on_output
+        Where it goes; nothing of a command that was given up.
+    """
+    is_wanted = True
+
+    async def hear(stream: OutputStream, data: bytes) -> None:
+        if is_wanted:
+            await on_output(stream, data)
+
+    starting = asyncio.ensure_future(start(hear))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        is_wanted = False
+        ending = asyncio.ensure_future(_end_once_begun(starting))
+        _GIVEN_UP.add(ending)
+        ending.add_done_callback(_GIVEN_UP.discard)
+        await asyncio.wait({ending}, timeout=GIVEN_UP_SECONDS)
+        raise
+
+
+async def _end_once_begun(starting: asyncio.Future[RemoteCommand]) -> None:
+    with contextlib.suppress(ContextLostError, OSError, asyncio.CancelledError):  # then there is nothing to end
+        running = await starting
+        await running.stop(grace=0.0)
 
 
 class RemoteCommand:

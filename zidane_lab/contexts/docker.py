@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from zidane_lab.contexts.base import Command, ContextInfo, ContextLostError, FileInfo, OnOutput
-from zidane_lab.contexts.channels import Answer, RemoteCommand, answer
+from zidane_lab.contexts.channels import Answer, RemoteCommand, answer, start_or_end
 from zidane_lab.contexts.container import ContainerSpec, remove_leftovers
 from zidane_lab.contexts.docker_exec import DockerExec
 from zidane_lab.contexts.launching import launch_argv, new_token
@@ -93,6 +93,11 @@ class DockerContext:
         """Folder that relative paths start from."""
         return self.spec.folder
 
+    @property
+    def root(self) -> str:
+        """Folder of the project: what is mounted around the working folder, or that itself."""
+        return mount.target if (mount := self.spec.project) is not None else self.cwd
+
     def resolve(self, path: str) -> str:
         """Return the absolute form of a path; links and ``..`` stay as written."""
         return absolute(path, cwd=self.cwd, home=self.spec.home)
@@ -127,13 +132,7 @@ class DockerContext:
         ContextLostError
             The container is gone.
         """
-        folder = self.resolve(command.cwd) if command.cwd is not None else self.cwd
-        token = new_token()
-        argv = launch_argv(command, token, folder, stdin=str(len(command.stdin)) if command.stdin else "")
-        channel = await self._open(argv, command.stdin)
-        running = await RemoteCommand.begin(channel, self._ask, command, on_output, token=token, folder=folder)
-        self._commands = {each for each in self._commands if not each.is_over} | {running}
-        return running
+        return await start_or_end(lambda hear: self._start_command(command, hear), on_output)
 
     async def lost(self) -> ContextLostError | None:
         """Look whether the container is still there, if it has been needed; return what is to be said if not."""
@@ -160,6 +159,15 @@ class DockerContext:
             await asyncio.to_thread(self._remove)
 
     # --- the container ------------------------------------------------------------------------
+
+    async def _start_command(self, command: Command, on_output: OnOutput) -> RemoteCommand:
+        folder = self.resolve(command.cwd) if command.cwd is not None else self.cwd
+        token = new_token()
+        argv = launch_argv(command, token, folder, stdin=str(len(command.stdin)) if command.stdin else "")
+        channel = await self._open(argv, command.stdin)
+        running = await RemoteCommand.begin(channel, self._ask, command, on_output, token=token, folder=folder)
+        self._commands = {each for each in self._commands if not each.is_over} | {running}
+        return running
 
     async def _ready(self) -> Any:
         if self._lost is not None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from zidane_lab.contexts.base import Command, ContextInfo, ContextLostError, FileInfo, OnOutput
-from zidane_lab.contexts.channels import Answer, RemoteCommand, answer
+from zidane_lab.contexts.channels import Answer, RemoteCommand, answer, start_or_end
 from zidane_lab.contexts.launching import LONGEST_ARGUMENT, launch_argv, new_token
 from zidane_lab.contexts.posix_paths import absolute
 from zidane_lab.errors import ConfigurationError
@@ -210,13 +210,7 @@ class SshContext:
         ContextLostError
             The connection is gone.
         """
-        folder = self.resolve(command.cwd) if command.cwd is not None else self.cwd
-        token = new_token()
-        argv = launch_argv(command, token, folder, stdin="-" if command.stdin else "")
-        channel = await self._open(argv, command.stdin)
-        running = await RemoteCommand.begin(channel, self._ask, command, on_output, token=token, folder=folder)
-        self._commands = {each for each in self._commands if not each.is_over} | {running}
-        return running
+        return await start_or_end(lambda hear: self._start_command(command, hear), on_output)
 
     async def lost(self) -> ContextLostError | None:
         """Look whether the machine still answers; return what is to be said if not."""
@@ -252,6 +246,15 @@ class SshContext:
             self._connection.abort()
 
     # --- the connection -----------------------------------------------------------------------
+
+    async def _start_command(self, command: Command, on_output: OnOutput) -> RemoteCommand:
+        folder = self.resolve(command.cwd) if command.cwd is not None else self.cwd
+        token = new_token()
+        argv = launch_argv(command, token, folder, stdin="-" if command.stdin else "")
+        channel = await self._open(argv, command.stdin)
+        running = await RemoteCommand.begin(channel, self._ask, command, on_output, token=token, folder=folder)
+        self._commands = {each for each in self._commands if not each.is_over} | {running}
+        return running
 
     def _check(self) -> None:
         if self._lost is not None:
