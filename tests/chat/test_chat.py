@@ -143,6 +143,7 @@ async def test_every_command_of_the_help_exists_and_is_described(chat):
     wanted = {
         "help", "model", "models", "usage", "session", "sessions", "resume", "branch", "new", "reset", "stop", "steer",
         "status", "doctor", "config", "context", "compact", "budget", "output", "turns", "approvals", "answer", "pending",
+        "run-in",
     }  # fmt: skip
     assert set(COMMANDS) == wanted
     for entry in COMMANDS.values():

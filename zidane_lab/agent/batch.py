@@ -14,23 +14,30 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from zidane_lab.agent.behavior import Behavior
 from zidane_lab.agent.call_journal import CallJournal
 from zidane_lab.agent.guards.gate_resume import settle
 from zidane_lab.agent.guards.tool_state import ToolStateController
 from zidane_lab.agent.hooks import HookBus
+from zidane_lab.compaction.stale_reads import WRITTEN
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import AbortedError, ToolInputError, ZidaneError
 from zidane_lab.events import Ids, ToolAfter, ToolBefore, ToolErrored, ToolGate, ToolProgress, ToolTransform
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.session.interactions import Interact, Interaction, InteractionAnswer
+from zidane_lab.session.read_state import PLACE, READ
 from zidane_lab.tools.base import OutputStore, Tool, ToolContext
 from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock
 from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, SUPERSEDED
 
 __all__ = ["Batch"]
+
+_OF_A_PLACE: Final = frozenset({READ, WRITTEN, "edit", "shell"})
+"""Keys of metadata that speak of files and commands."""
+_LOOKERS: Final = frozenset({"list_files", "glob", "grep"})
+"""Tools that speak of them without such metadata."""
 
 Outcome: TypeAlias = Literal["ok", "error", "blocked", "skipped", "cancelled", "interrupted"]
 
@@ -237,7 +244,13 @@ class Batch:
             await self.hooks.emit(ToolErrored(ids, tool.name, text))
             return _error("", text)
         parts = output.parts or (TextBlock("(no output)"),)
-        return ToolResultBlock("", parts, output.is_error, output.metadata)
+        return ToolResultBlock("", parts, output.is_error, self._placed(tool.name, output.metadata))
+
+    def _placed(self, tool: str, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Say of files and commands in another place where they are: the same path here is another file."""
+        where = self.place.info.where if self.place is not None else ""
+        speaks = tool in _LOOKERS or bool(_OF_A_PLACE & metadata.keys())
+        return {**metadata, PLACE: where} if where and speaks else metadata
 
     def _interact(self) -> Interact | None:
         """Return how tools ask; the time a person takes is not the run's."""

@@ -30,7 +30,7 @@ from zidane_lab.compaction.restore import (
 )
 from zidane_lab.compaction.scope import Scope
 from zidane_lab.compaction.state import CompactionState
-from zidane_lab.compaction.working_set import paths_read, select_files_from_session, used_variables
+from zidane_lab.compaction.working_set import RecentFile, paths_read, select_files_from_session, used_variables
 from zidane_lab.errors import AbortedError, CompactInvalidInputError, SessionError, ZidaneError
 from zidane_lab.events import CompactEnd, CompactProgress, CompactReason, CompactStart, CompactSummarize, Ids
 from zidane_lab.providers.base import Request
@@ -207,7 +207,8 @@ class Compactor:
                 key=str(marks + 1) if marks else "",
                 run_id=run_id,
                 cwd=self.kit.cwd,
-                recent_files=select_files_from_session(session, self.kit.cwd) if "read_file" in self.kit.tools else (),
+                place=self.kit.place,
+                recent_files=self._recent_files(),
                 exclude_paths=tuple(paths_read(compaction.preserved)),
                 allow=lambda path: not looks_secret(Path(path)),  # nobody is asked a second time
                 file_token_budget=min(options.file_token_budget, room),
@@ -216,6 +217,15 @@ class Compactor:
                 variables=used_variables(session.turns),
             )
         )
+
+    def _recent_files(self) -> tuple[RecentFile, ...]:
+        """Return the files read in the place that is worked in: a path of another place is another file here."""
+        place, session = self.kit.place, self.kit.session
+        if "read_file" not in self.kit.tools:
+            return ()
+        if place is None or place.info.is_local:
+            return select_files_from_session(session, self.kit.cwd)
+        return select_files_from_session(session, Path(place.cwd), place=place.info.where)
 
     def _take_in(self, summary: Turn, restored: PostCompactAttachments, after: int) -> Turn:
         """Append the summary and what is put back, without a pause between them; return the summary's turn.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.compaction.stale_reads import collect_newly_stale_read_paths, render_stale_read_notice
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.events import ToolTransform
 from zidane_lab.session.session import Session
 from zidane_lab.turns import TextBlock
@@ -23,6 +24,7 @@ class StaleNotices:
 
     session: Session
     cwd: Path
+    place: ExecutionContext | None = None
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe."""
@@ -37,5 +39,6 @@ class StaleNotices:
             turns, [(call, event.result)], state=self.session.wire_state, cwd=self.cwd
         )
         if paths:
-            notice = TextBlock(render_stale_read_notice(paths))
+            where = f"{self.place.info.where}:" if self.place is not None else ""
+            notice = TextBlock(render_stale_read_notice([path.removeprefix(where) for path in paths]))
             event.result = replace(event.result, parts=(*event.result.parts, notice))

@@ -21,7 +21,7 @@ _HOW: Final = f"Write `%zidane {_USAGE}`; `%zidane /approvals` numbers the entri
 @command("approvals", _USAGE, "what runs unasked here, what is refused, and taking it back: `/approvals revoke 2`")
 async def _approvals(context: CommandContext, arguments: str) -> Reply:
     chat = context.chat
-    safelist = safelist_for(chat.place.folder, chat.env)
+    safelist = safelist_for(chat.place.folder, chat.env, where=chat.places.where(chat.settings))
     grants: Grants = getattr(chat, "grants", None) or Grants()
     word, _, rest = arguments.partition(" ")
     rest = rest.strip().strip("`")

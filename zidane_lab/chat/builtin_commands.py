@@ -118,11 +118,15 @@ async def _sessions(context: CommandContext, _arguments: str) -> Reply:
 @command("resume", "/resume [ID]", "go on with an earlier session (the newest, or by the start of its id); repaints it")
 async def _resume(context: CommandContext, arguments: str) -> Reply:
     from zidane_lab.chat.interaction_commands import pending_note
+    from zidane_lab.chat.place_commands import place_note
 
     session = context.chat.resume(arguments or None)
     mended = "".join(f"\n- {what}" for what in session.repairs)
     cut = "\n\nIts last run was cut off; the next prompt goes on from there." if session.interrupted else ""
     waits = f"\n\n{note}" if (note := pending_note(session)) else ""
+    waits += (
+        f"\n\n{note}" if (note := place_note(session, context.chat.places, load_settings(context.chat.env))) else ""
+    )
     return Reply(
         f"Resumed **{session.title}** ({session.id}, {len(session.turns)} turns).{cut}{mended}{waits}", repaint=True
     )
@@ -130,8 +134,13 @@ async def _resume(context: CommandContext, arguments: str) -> Reply:
 
 @command("branch", "/branch [ID]", "go on with a copy of a session, also of one in use in another kernel; repaints it")
 async def _branch(context: CommandContext, arguments: str) -> Reply:
+    from zidane_lab.chat.place_commands import place_note
+
     session = context.chat.branch(arguments or None)
-    return Reply(f"A copy of **{session.title}** is now this session ({session.id}).", repaint=True)
+    elsewhere = (
+        f"\n\n{note}" if (note := place_note(session, context.chat.places, load_settings(context.chat.env))) else ""
+    )
+    return Reply(f"A copy of **{session.title}** is now this session ({session.id}).{elsewhere}", repaint=True)
 
 
 @command("new", "/new", "start a new session; this one stays on disk")
@@ -178,6 +187,7 @@ async def _status(context: CommandContext, _arguments: str) -> Reply:
         ("model", f"{choice.name} ({choice.why})"),
         ("approvals", chat.settings.mode),
         ("session", f"{chat.session.id}, {len(chat.session.turns)} turns"),
+        ("files and commands", chat.places.line(load_settings(chat.env))),
         ("usage", usage_words(chat.session.usage)),
         *context.facts().items(),
     ]
@@ -198,6 +208,7 @@ async def _doctor(context: CommandContext, _arguments: str) -> Reply:
         ("notebook", f"{chat.place.notebook} ({chat.place.how})" if chat.place.notebook else chat.place.how),
         ("sessions", f"{chat.folder}{'' if os.access(base, os.W_OK) else '  **not writable**'}"),
         ("settings", str(home(chat.env) / "settings.json")),
+        ("files and commands", chat.places.line(load_settings(chat.env))),
         ("keys", ", ".join(usable) or "none set: the offline planner answers"),
         (
             "figures",
@@ -243,4 +254,5 @@ import zidane_lab.chat.budget_commands  # noqa: E402
 import zidane_lab.chat.compact_commands  # noqa: E402
 import zidane_lab.chat.interaction_commands  # noqa: E402
 import zidane_lab.chat.output_commands  # noqa: E402
+import zidane_lab.chat.place_commands  # noqa: E402
 import zidane_lab.chat.usage_commands  # noqa: E402, F401

@@ -21,6 +21,8 @@ from zidane_lab.chat.interacting import Front, nobody_there
 from zidane_lab.chat.kept import Kept
 from zidane_lab.chat.models import ModelChoice, choose_model
 from zidane_lab.chat.place import Place
+from zidane_lab.chat.place_record import record_place
+from zidane_lab.chat.places import Places
 from zidane_lab.chat.profiles import Profile, profile_named
 from zidane_lab.chat.references import resolve
 from zidane_lab.chat.run_setup import keep, set_up
@@ -28,6 +30,7 @@ from zidane_lab.chat.settings import Settings, load_settings
 from zidane_lab.chat.system import SystemRecord, frozen_system, was_cleared
 from zidane_lab.chat.targets import Providers, behavior_of
 from zidane_lab.chat.toolbox import Toolbox
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.contexts.tasks import TaskRegistry
 from zidane_lab.errors import ConfigurationError, ZidaneError
 from zidane_lab.events import CompactEnd, GuardHit, Ids, SessionRepaired
@@ -77,6 +80,8 @@ class Chat:
         self._session: Session | None = None
         self._providers = Providers(self.env)
         self._kept = Kept()
+        self.places = Places(lambda: self.place.folder)
+        self._is_opening = False
         self._tasks: TaskRegistry | None = None
 
     # --- session ------------------------------------------------------------------------------------
@@ -110,6 +115,7 @@ class Chat:
         """Go over to another conversation, also when the disk refuses the rest of the one left; that is raised."""
         left, self._session = self._session, following
         self._kept = Kept()  # what was learnt and allowed in it ends with it
+        self.places.forget()
         if left is not None:
             left.close()
 
@@ -189,10 +195,11 @@ class Chat:
             tasks, self._tasks = self._tasks, None
             if tasks is not None:
                 await tasks.aclose()
+            await self.places.aclose()
             await self._providers.aclose()
 
     def _idle(self, what: str) -> None:
-        if self.agent is not None:
+        if self.agent is not None or self._is_opening:
             raise ConfigurationError(
                 f"A run is under way, so it is not possible to {what}.", hint="%zidane /stop it first."
             )
@@ -241,6 +248,7 @@ class Chat:
             self.new()
         profile = self._profile(options)
         target = self._providers.target(self.choose_model(options.model).name)
+        place = await self._open_place()
         setup = set_up(
             self.session,
             profile.tools(self._toolbox()),
@@ -254,19 +262,25 @@ class Chat:
             ask=ask,
             bundles=bundles,
             tasks=self._tasks,
+            place=place,
         )
         hooks, asker = setup.hooks, setup.asker
         system = self._system(profile)
         hooks.use(SystemRecord(self.session, system, profile.name))
         if system.record is not None and was_cleared(self.session, profile.name):
             self._kept.continuity.cache.declare("the system prompt was composed afresh")
-        agent = self._agent(target, setup.tools, system, options, executor=executor, hooks=hooks)
+        agent = self._agent(target, setup.tools, system, options, executor=executor, hooks=hooks, place=place)
         agent.interact, agent.journal = asker.interact, setup.journal
         with self._running(agent):
             if self.session.repairs:
                 await hooks.emit(SessionRepaired(Ids(), self.session.repairs))
             if setup.gate.banner:
                 await hooks.emit(GuardHit(Ids(), "bypass", "", setup.gate.banner))
+            record_place(self.session, self.places.name(self.settings), place)
+            notices = self.places.take_notices()
+            where = [f"Files and commands: {self.places.line(self.settings)}."] if place.info.where else []
+            for text in (*notices, *where):
+                await hooks.emit(GuardHit(Ids(), "place", "", text))
             if asker.desk.is_ready_to_resume:
                 await agent.resume_calls()
             blocks: list[Block] = [TextBlock(prompt)]
@@ -274,6 +288,7 @@ class Chat:
             if attached:
                 blocks.append(TextBlock(attached))
             blocks += [TextBlock(note.text) for note in system.notes]
+            blocks += [TextBlock(f"<system-note>\n{text}\n</system-note>") for text in notices]
             return await agent.run(blocks)
 
     async def compact(
@@ -344,7 +359,7 @@ class Chat:
     @property
     def grants(self) -> Grants:
         """What was allowed for this conversation."""
-        return self._kept.grants
+        return self._kept.grants_in(self.places.where(self.settings))
 
     @property
     def screen(self) -> Screen | None:
@@ -354,7 +369,22 @@ class Chat:
 
     def _system(self, profile: Profile) -> FrozenSystem:
         """Return the system prompt as it stands in this conversation."""
-        return frozen_system(self.session, profile, self.place, Path.cwd(), secrets=self.settings.secrets)
+        return frozen_system(
+            self.session,
+            profile,
+            self.place,
+            Path.cwd(),
+            secrets=self.settings.secrets,
+            places=self.places.section(self.settings),
+        )
+
+    async def _open_place(self) -> ExecutionContext:
+        """Return where files and commands are, opened if need be; no other run begins meanwhile."""
+        self._is_opening = True
+        try:
+            return await self.places.current(self.settings, Path.cwd(), session_id=self.session.id)
+        finally:
+            self._is_opening = False
 
     def _profile(self, options: AskOptions) -> Profile:
         self.settings = load_settings(self.env)
@@ -385,6 +415,7 @@ class Chat:
         *,
         executor: Executor | None,
         hooks: HookBus,
+        place: ExecutionContext | None = None,
     ) -> Agent:
         settings, folder = self.settings, self.folder
         budgets = budgets_in_force(
@@ -410,6 +441,7 @@ class Chat:
             summarizer=self._providers.target(settings.compact_model) if settings.compact_model else None,
             continuity=self._kept.continuity,
             notebook_spent=lambda: notebook_spent(folder),
+            place=place if place is not None else self.places.held(settings),
         )
 
     @contextlib.contextmanager

@@ -26,17 +26,19 @@ class Kept:
     ----------
     continuity
         The agent's part: what was built for the wire, the cache's state, the models that rest.
-    grants
-        What was allowed for the session.
     envelopes
         Draws the tags of results.
     """
 
     continuity: Continuity = field(default_factory=Continuity)
-    grants: Grants = field(default_factory=Grants)
     envelopes: Envelopes = field(default_factory=Envelopes)
+    _grants: dict[str, Grants] = field(default_factory=dict)
     _guard: SecretGuard | None = None
     _made_for: tuple[object, ...] = ()
+
+    def grants_in(self, where: str) -> Grants:
+        """Return what was allowed for the session in one place; what is allowed in one does not hold in another."""
+        return self._grants.setdefault(where, Grants())
 
     def guard(self, session: Session, settings: Settings, env: Mapping[str, str]) -> SecretGuard | None:
         """Return what keeps the conversation's credentials; ``None`` where the settings turn it off.

@@ -26,6 +26,8 @@ from zidane_lab.chat.budget_asking import BudgetAsking
 from zidane_lab.chat.gates import HunkOutcomes, gate_for
 from zidane_lab.chat.interacting import Asker, Front, desk_of
 from zidane_lab.chat.kept import Kept
+from zidane_lab.chat.place_links import PlaceLinks, root_of
+from zidane_lab.chat.place_record import LeftOpen
 from zidane_lab.chat.settings import Settings
 from zidane_lab.chat.targets import persistence_of
 from zidane_lab.contexts.base import ExecutionContext
@@ -106,16 +108,18 @@ def set_up(
     journal = CallJournal(session, {tool.name: tool for tool in tools})
     asker = Asker(desk_of(session), front, journal.waits)
     approve = asker.approve if ask is None else first_answer(ask, asker.approve)
+    links = PlaceLinks(place, root_of(place), {tool.name: tool.tier for tool in tools}) if place is not None else None
     gate = gate_for(
         approve,
         _PLAN if profile == _PLAN else settings.mode,
         tools,
         session,
         executor,
-        grants=kept.grants,
+        grants=kept.grants_in(place.info.where if place is not None else ""),
         folder=folder,
         env=env,
         place=place,
+        links=links.found if links is not None else None,
         allow_bypass=settings.allow_bypass,
     )
     if guard is not None and gate.preview is not None:
@@ -123,16 +127,20 @@ def set_up(
     hooks = HookBus()
     for bundle in bundles:  # before the gate: what is asked about is drawn first
         hooks.use(bundle)
-    for each in guards_for(GuardSettings(), session, cwd=Path.cwd()):
+    if place is not None:
+        hooks.use(LeftOpen(session, place))
+    for each in guards_for(GuardSettings(), session, cwd=Path.cwd(), place=place):
         hooks.use(each)
     hooks.use(asker)
+    if links is not None:
+        hooks.use(links)
     hooks.on(ToolGate, gate)
     hooks.use(HunkOutcomes())
     hooks.use(BudgetAsking(approve, session))
     hooks.use(ProgressNudges())
     hooks.use(PreviewReminder(session))
     hooks.use(TaskNotices(lambda: tasks))
-    hooks.use(StaleNotices(session, Path.cwd()))
+    hooks.use(StaleNotices(session, Path.cwd(), place))
     keep(hooks, session, settings, kept, guard)
     hooks.use(journal)  # after what makes the result that is kept
     return RunSetup(hooks, tools, gate, asker, journal)

@@ -10,6 +10,7 @@ import platform
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Final
 
 from zidane_lab.agent.frozen_system import SYSTEM_SNAPSHOT, FrozenSystem, cleared_record, freeze
 from zidane_lab.agent.hooks import HookBus, Uninstall
@@ -20,11 +21,24 @@ from zidane_lab.events import AgentStart, CompactEnd, UserTurn
 from zidane_lab.session.session import Session
 from zidane_lab.wire.cutoff import replaced_ids
 
-__all__ = ["SystemRecord", "compose_system", "frozen_system", "was_cleared"]
+__all__ = ["PLACES", "SystemRecord", "compose_system", "frozen_system", "was_cleared"]
+
+PLACES: Final = "places"
+"""Kind of the section that tells where files and commands are, where that is not simply here."""
 
 
-def compose_system(profile: Profile, place: Place, cwd: Path, today: date, *, secrets: bool = True) -> SystemPrompt:
-    """Return the system prompt as it would be written now; ``secrets``: credentials are kept from the model."""
+def compose_system(
+    profile: Profile, place: Place, cwd: Path, today: date, *, secrets: bool = True, places: str = ""
+) -> SystemPrompt:
+    """Return the system prompt as it would be written now.
+
+    Parameters
+    ----------
+    secrets
+        Credentials are kept from the model.
+    places
+        Where files and commands are (:meth:`zidane_lab.chat.places.Places.section`).
+    """
     environment = env_block(
         cwd=cwd,
         today=today,
@@ -32,15 +46,17 @@ def compose_system(profile: Profile, place: Place, cwd: Path, today: date, *, se
         language=f"Python {platform.python_version()}",
         notebook=place.notebook,
     )
-    return SystemPrompt(profile.system(secrets=secrets)).with_dynamic(ENV, environment)
+    return SystemPrompt(profile.system(secrets=secrets)).with_dynamic(ENV, environment).with_dynamic(PLACES, places)
 
 
-def frozen_system(session: Session, profile: Profile, place: Place, cwd: Path, *, secrets: bool = True) -> FrozenSystem:
+def frozen_system(
+    session: Session, profile: Profile, place: Place, cwd: Path, *, secrets: bool = True, places: str = ""
+) -> FrozenSystem:
     """Return what is sent in this conversation: what was sent first, and notes about what has changed since."""
     today = date.today()  # noqa: DTZ011 - the person's own day
     return freeze(
         session.records(SYSTEM_SNAPSHOT),
-        compose_system(profile, place, cwd, today, secrets=secrets),
+        compose_system(profile, place, cwd, today, secrets=secrets, places=places),
         key=profile.name,
         turns={turn.id for turn in session.turns} - replaced_ids(session.turns, session.wire_state.undone),
     )

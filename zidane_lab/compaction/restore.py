@@ -7,13 +7,13 @@ so, these tell what is.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
 from zidane_lab.compaction.working_set import RecentFile, UsedVariable, select_recent_files
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import AbortedError, KernelLostError, SessionError, ToolInputError
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.session.read_state import READ
@@ -68,6 +68,8 @@ class PostCompactRestoreOptions:
         calls. Letters, digits, ``_`` and ``-``; left out, the ids are plain.
     run_id
         The run the turns belong to.
+    place
+        Where the files are, if not on this machine.
     recent_files
         Files to choose from (:func:`~zidane_lab.compaction.working_set.select_files_from_session`).
     exclude_paths
@@ -89,6 +91,7 @@ class PostCompactRestoreOptions:
     key: str = ""
     run_id: str | None = None
     cwd: Path = field(default_factory=Path.cwd)
+    place: ExecutionContext | None = None
     recent_files: Sequence[RecentFile] = ()
     exclude_paths: Sequence[str] = ()
     allow: Callable[[str], bool] = lambda _path: True
@@ -271,7 +274,7 @@ def _turns(items: Sequence[_Item], options: PostCompactRestoreOptions) -> tuple[
 
 
 async def _files(options: PostCompactRestoreOptions) -> list[_Item]:
-    read = options.read_file or _reader(options.cwd)
+    read = options.read_file or _reader(options.cwd, options.place)
     chosen = select_recent_files(
         (file for file in options.recent_files if options.allow(file.path)),
         max_files=options.max_files_to_restore,
@@ -299,11 +302,12 @@ async def _files(options: PostCompactRestoreOptions) -> list[_Item]:
     return items
 
 
-def _reader(cwd: Path) -> FileReader:
+def _reader(cwd: Path, place: ExecutionContext | None) -> FileReader:
     async def read(file: RecentFile) -> ToolOutput:
         from zidane_lab.tools.read_file import read_file
+        from zidane_lab.tools.reading.files import threaded
 
-        return await asyncio.to_thread(read_file, ToolContext(cwd=cwd), file.path, file.offset, file.limit)
+        return await threaded(read_file)(ToolContext(cwd=cwd, place=place), file.path, file.offset, file.limit)
 
     return read
 

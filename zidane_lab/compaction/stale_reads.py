@@ -123,7 +123,7 @@ def _written(call: ToolCallBlock, result: ToolResultBlock, cwd: Path | None) -> 
     if not named and call.name in EDIT_TOOLS and not result.is_error:
         named.append(call.input.get("path"))
     for path in named:
-        if (found := absolute(path, cwd)) is not None:
+        if (found := absolute(path, cwd, result.metadata)) is not None:
             yield found
 
 

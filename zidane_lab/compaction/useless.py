@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from zidane_lab.compaction.past_results import Elision, PastResult, elision_of, past_results
-from zidane_lab.session.read_state import READ, read_entry
+from zidane_lab.session.read_state import PLACE, READ, read_entry
 from zidane_lab.tools.useless import USELESS
 from zidane_lab.turns import Turn
 from zidane_lab.wire.markers import MARKERS
@@ -143,13 +144,18 @@ def file_key(past: PastResult, cwd: Path | None) -> str | None:
     """
     evidence = past.result.metadata.get(READ)
     path = evidence.get("path") if isinstance(evidence, Mapping) else past.call.input.get("path")
-    return absolute(path, cwd)
+    return absolute(path, cwd, past.result.metadata)
 
 
-def absolute(path: object, cwd: Path | None) -> str | None:
-    """Return ``path`` without ``..``, and absolute if ``cwd`` is known; ``None`` if it is no path."""
+def absolute(path: object, cwd: Path | None, metadata: Mapping[str, Any] | None = None) -> str | None:
+    """Return ``path`` without ``..``, and absolute if ``cwd`` is known; ``None`` if it is no path.
+
+    A path of another place, as the result's metadata tell, has the place's name before it.
+    """
     if not isinstance(path, str) or not path.strip() or "\0" in path:
         return None
+    if metadata and (place := metadata.get(PLACE)):
+        return f"{place}:{posixpath.normpath(path)}"
     return os.path.normpath(os.path.join(cwd or "", os.path.expanduser(path)))  # noqa: PTH111, PTH118 - texts, no files
 
 
@@ -165,12 +171,12 @@ def _subject(past: PastResult, cwd: Path | None) -> tuple[Any, ...] | None:
     if name == "read_file":
         entry = read_entry(past.result, past.said_at)
         if entry is not None:
-            return (name, *entry.key)
+            return (name, entry.place, *entry.key)
         path = file_key(past, cwd)
         return None if path is None else (name, path, arguments.get("offset", 1), arguments.get("limit"))
     if name in LOOKS:
         given = {key: value for key, value in arguments.items() if value is not None}
-        return name, json.dumps(given, sort_keys=True, default=str)
+        return name, past.result.metadata.get(PLACE, ""), json.dumps(given, sort_keys=True, default=str)
     return None
 
 

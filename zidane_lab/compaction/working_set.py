@@ -92,9 +92,9 @@ def select_files_from_read_state(state: Mapping[ReadKey, ReadEntry], cwd: Path) 
     return tuple(sorted(files, key=lambda file: -file.mtime_ms))
 
 
-def select_files_from_session(session: HasTurns, cwd: Path) -> tuple[RecentFile, ...]:
-    """Return the files a session read, the last read first; see :func:`select_files_from_read_state`."""
-    return select_files_from_read_state(read_state(session.turns), cwd)
+def select_files_from_session(session: HasTurns, cwd: Path, *, place: str = "") -> tuple[RecentFile, ...]:
+    """Return the files a session read in a place, the last read first; see :func:`select_files_from_read_state`."""
+    return select_files_from_read_state(read_state(session.turns, place=place), cwd)
 
 
 def select_recent_files(

@@ -6,6 +6,7 @@ first prompt.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from typing import Any
 
@@ -51,6 +52,7 @@ def load(shell: Any) -> None:
     shell.run_zidane = run_zidane
     shell.register_magic_function(zidane, "line_cell", "zidane")
     shell.input_transformers_cleanup.insert(0, rewrite)
+    shell.set_hook("complete_command", _complete_run_in, re_key=re.compile(r"\s*%zidane\s+/run-in\s"))
     widget_managers_of(shell).hello()
     install(getattr(shell, "kernel", None))
 
@@ -65,6 +67,16 @@ def unload(shell: Any) -> None:
     host = shell.__dict__.pop(_HOST, None)
     if host is not None:
         host.close()
+
+
+def _complete_run_in(shell: Any, event: Any) -> list[str]:
+    """Complete the names of places; before the first prompt there is nobody to ask."""
+    host = getattr(shell, _HOST, None)
+    if host is None:
+        return []
+    from zidane_lab.chat.place_commands import complete_run_in
+
+    return complete_run_in(host.chat.places, host.chat.settings, event.symbol)
 
 
 class PendingRun:

@@ -17,6 +17,7 @@ from zidane_lab.wire.cutoff import replaced_ids
 from zidane_lab.wire.state import WireState
 
 __all__ = [
+    "PLACE",
     "READ",
     "ReadEntry",
     "ReadKey",
@@ -29,6 +30,9 @@ __all__ = [
 
 READ: Final = "read"
 """Key of the metadata of a result that shows a file."""
+
+PLACE: Final = "place"
+"""Key of the metadata of a result about files of another place: what tells that place from others."""
 
 ReadKey: TypeAlias = tuple[str, int, int]
 """Absolute path, first line, most lines: one slice of one file."""
@@ -55,6 +59,8 @@ class ReadEntry:
     complete
         The result shows all of the slice: it was not cut further, did not go to a file, and does not merely refer to
         an earlier one.
+    place
+        Where the file is; empty for this machine.
     """
 
     path: str
@@ -65,6 +71,7 @@ class ReadEntry:
     read_at: datetime
     call_id: str
     complete: bool = True
+    place: str = ""
 
     @property
     def key(self) -> ReadKey:
@@ -109,6 +116,7 @@ def read_entry(result: ToolResultBlock, read_at: datetime) -> ReadEntry | None:
         read_at,
         result.call_id,
         complete=not (evidence.get("partial") or evidence.get("unchanged") or PERSISTED in result.metadata),
+        place=str(result.metadata.get(PLACE, "")),
     )
 
 
@@ -120,11 +128,13 @@ def reads(turns: Sequence[Turn]) -> Iterator[ReadEntry]:
                 yield entry
 
 
-def read_state(turns: Sequence[Turn], state: WireState | None = None) -> dict[ReadKey, ReadEntry]:
-    """Return the newest read of each slice, in the order of the last reads.
+def read_state(turns: Sequence[Turn], state: WireState | None = None, *, place: str = "") -> dict[ReadKey, ReadEntry]:
+    """Return the newest read of each slice in one place, in the order of the last reads.
 
     Parameters
     ----------
+    place
+        Which place: a path here and the same path elsewhere are two files.
     state
         With it only reads count that the model still has before it: in full, neither left out nor behind a summary.
     """
@@ -133,6 +143,8 @@ def read_state(turns: Sequence[Turn], state: WireState | None = None) -> dict[Re
         turns = [turn for turn in turns if turn.id not in gone]
     found: dict[ReadKey, ReadEntry] = {}
     for entry in reads(turns):
+        if entry.place != place:
+            continue
         if state is not None and (not entry.complete or entry.call_id in state.elided):
             continue
         found.pop(entry.key, None)  # to the end: the order is that of the last reads

@@ -18,6 +18,7 @@ from zidane_lab.session.read_state import read_evidence
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.pages import PAGE_BYTES, PAGE_LINES
 from zidane_lab.tools.paths import show_name, unescaped
+from zidane_lab.tools.places import marked
 from zidane_lab.tools.reading.files import Files, files_of, modified_at, threaded
 from zidane_lab.tools.reading.ordinary import what_it_is
 from zidane_lab.tools.reading.pictures import MAX_IMAGE_BYTES
@@ -125,7 +126,9 @@ def _read(context: ToolContext, path: str, offset: int, limit: int, private: Pri
     notes = [target.note] if target.note else []
     if changed:
         notes.append("the file changed while it was read; what is shown may be of both")
-    return ToolOutput(_with_notes(result.parts, notes), metadata=_evidence(files, target, view, result))
+    return ToolOutput(
+        _with_notes(result.parts, notes), metadata=_evidence(files, target, view, result) | marked(context)
+    )
 
 
 def _secret(target: Target, private: Private) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import PurePath
+from typing import Any
 
 from zidane_lab.errors import ToolError
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
@@ -15,6 +16,7 @@ from zidane_lab.tools.edits.text import decode
 from zidane_lab.tools.edits.undo import Undone, undo, undoing
 from zidane_lab.tools.filetypes import HEAD_BYTES, identify
 from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.places import marked
 from zidane_lab.turns import TextBlock
 
 __all__ = ["plan_undo", "undo_edit", "undo_edit_tool", "undo_last"]
@@ -52,7 +54,12 @@ async def undo_last(context: ToolContext, *, change_id: str | None = None) -> To
     lines = [f"Took back the last {done.change.tool}:"] if change_id is None else [f"Took back {done.change.tool}:"]
     lines += (f"{each.name} {'is as before' if each.after is not None else 'is removed'}" for each in edits)
     lines += keep_up(context, edits)
-    metadata = {WRITTEN: [each.path for each in edits], EDIT: edit_metadata(edits), "undone": done.change.id}
+    metadata: dict[str, Any] = {
+        WRITTEN: [each.path for each in edits],
+        EDIT: edit_metadata(edits),
+        "undone": done.change.id,
+    }
+    metadata |= marked(context)
     return ToolOutput((TextBlock("\n".join(lines)),), metadata=metadata)
 
 

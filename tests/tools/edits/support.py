@@ -12,6 +12,7 @@ from zidane_lab.contexts.process import LocalProcess
 from zidane_lab.session.read_state import read_evidence
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import ToolContext
+from zidane_lab.tools.places import marked
 from zidane_lab.turns import TextBlock, ToolCallBlock, ToolResultBlock, Turn
 
 
@@ -123,4 +124,5 @@ class Bench:
         """Let the model have read a file."""
         info = asyncio.run(self._files.stat(name))
         evidence = read_evidence(self.path(name), offset, limit, mtime=info.mtime_ns / 1e9, size=info.size)
+        evidence |= marked(self.context)
         self.join(ToolResultBlock("c", (TextBlock("…"),), metadata=evidence))

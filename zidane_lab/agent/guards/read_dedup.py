@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,21 @@ from typing import Any, Final
 
 from zidane_lab.agent.guards.bundle import announcer, answered_by, subscribe
 from zidane_lab.agent.hooks import HookBus, Uninstall
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import ToolError
 from zidane_lab.events import ToolGate
 from zidane_lab.session.persisted import PERSISTED_STUB_PREFIX
-from zidane_lab.session.read_state import ReadEntry, ReadKey, read_evidence, read_state, unchanged_read
+from zidane_lab.session.read_state import (
+    PLACE,
+    ReadEntry,
+    ReadKey,
+    read_evidence,
+    read_state,
+    unchanged_read,
+)
 from zidane_lab.session.session import Session
 from zidane_lab.tools.paths import resolve_path, show_name
+from zidane_lab.tools.reading.files import modified_at
 from zidane_lab.turns import TextBlock, ToolResultBlock, Turn
 from zidane_lab.wire.state import WireState
 
@@ -50,21 +60,25 @@ class ReadDedup:
     visible
         Asked last, with the id of the earlier call: whether the model still has its result before it. What the
         session says about that (results left out, turns behind a summary) is known without it.
+    place
+        Where the files are, if not on this machine.
     """
 
     session: Session
     cwd: Path
     visible: Callable[[str], bool] = _always
+    place: ExecutionContext | None = None
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Watch the calls of ``read_file``."""
         announce = announcer(hooks, _GUARD)
-        reads = _Reads(self.session)
+        place = self.place if self.place is not None and not self.place.info.is_local else None
+        reads = _Reads(self.session, place.info.where if place is not None else "")
 
         async def at_gate(event: ToolGate) -> None:
             if event.tool != _TOOL or event.block is not None or event.result is not None:
                 return
-            found = await _unchanged(event.input, self.cwd, reads.known())
+            found = await _unchanged(event.input, self.cwd, reads.known(), place)
             if found is None or not self.visible(found.call_id):
                 return
             event.result = _stub(found)
@@ -77,8 +91,8 @@ class ReadDedup:
 class _Reads:
     """What the model has before it of files; worked out anew only when the session has changed."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, where: str) -> None:
+        self._session, self._where = session, where
         self._turns: tuple[Turn, ...] | None = None
         self._state: WireState | None = None
         self._known: dict[ReadKey, ReadEntry] = {}
@@ -86,7 +100,7 @@ class _Reads:
     def known(self) -> Mapping[ReadKey, ReadEntry]:
         turns, state = self._session.turns, self._session.wire_state
         if turns is not self._turns or state is not self._state:
-            entries = read_state(turns, state)
+            entries = read_state(turns, state, place=self._where)
             spilled = _spilled(turns)
             self._known = {key: entry for key, entry in entries.items() if entry.call_id not in spilled}
             self._turns, self._state = turns, state
@@ -103,19 +117,27 @@ def _spilled(turns: Sequence[Turn]) -> frozenset[str]:
     )
 
 
-async def _unchanged(arguments: Mapping[str, Any], cwd: Path, known: Mapping[ReadKey, ReadEntry]) -> ReadEntry | None:
+async def _unchanged(
+    arguments: Mapping[str, Any], cwd: Path, known: Mapping[ReadKey, ReadEntry], place: ExecutionContext | None
+) -> ReadEntry | None:
     """Return the earlier read that still holds; ``None`` when the file must be read, or cannot be looked at."""
     path, offset, limit = (arguments.get(name) for name in ("path", "offset", "limit"))
     if not (isinstance(path, str) and isinstance(offset, int) and isinstance(limit, int)):
         return None
     try:
-        key = _name(path, cwd), max(1, offset), max(1, limit)
+        name = _name(path, cwd) if place is None else posixpath.normpath(place.resolve(path))
+        key = name, max(1, offset), max(1, limit)
         if key not in known:
             return None
-        status = await asyncio.to_thread(os.stat, key[0])
+        if place is not None:
+            info = await place.stat(name)
+            mtime, size = modified_at(info), info.size
+        else:
+            status = await asyncio.to_thread(os.stat, name)
+            mtime, size = status.st_mtime, status.st_size
     except (OSError, ValueError, ToolError):
         return None  # the tool itself says what is wrong
-    found = unchanged_read(known, *key, mtime=status.st_mtime, size=status.st_size)
+    found = unchanged_read(known, *key, mtime=mtime, size=size)
     return found if found is not None and _settled(found) else None
 
 
@@ -140,4 +162,5 @@ def _stub(read: ReadEntry) -> ToolResultBlock:
     assert read.mtime is not None
     assert read.size is not None
     evidence = read_evidence(read.path, read.offset, read.limit, mtime=read.mtime, size=read.size, unchanged=True)
+    evidence |= {PLACE: read.place} if read.place else {}
     return ToolResultBlock("", (TextBlock(text),), metadata=evidence | answered_by(_GUARD, same_as=read.call_id))

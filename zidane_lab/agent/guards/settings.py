@@ -14,6 +14,7 @@ from zidane_lab.agent.guards.repeat_guard import RepeatGuard
 from zidane_lab.agent.guards.tool_dedup import DedupHasher, DedupTool, ToolDedup
 from zidane_lab.agent.guards.written_files import WrittenFiles
 from zidane_lab.agent.hooks import HookBundle
+from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.session.session import Session
 
 __all__ = ["GuardSettings", "guards_for"]
@@ -54,7 +55,12 @@ class GuardSettings:
 
 
 def guards_for(
-    settings: GuardSettings, session: Session, *, cwd: Path, visible: Callable[[str], bool] | None = None
+    settings: GuardSettings,
+    session: Session,
+    *,
+    cwd: Path,
+    visible: Callable[[str], bool] | None = None,
+    place: ExecutionContext | None = None,
 ) -> tuple[HookBundle, ...]:
     """Return the guards that are switched on, in the order to install them.
 
@@ -69,6 +75,8 @@ def guards_for(
         Folder that relative paths start from.
     visible
         See :class:`~zidane_lab.agent.guards.read_dedup.ReadDedup`.
+    place
+        Where files are, if not on this machine.
 
     Raises
     ------
@@ -79,7 +87,8 @@ def guards_for(
     if settings.repeat_guard is not None:
         guards.append(settings.repeat_guard)
     if settings.dedup_reads:
-        guards.append(ReadDedup(session, cwd) if visible is None else ReadDedup(session, cwd, visible))
+        given = {} if visible is None else {"visible": visible}
+        guards.append(ReadDedup(session, cwd, place=place, **given))
     if settings.dedup_tools:
         guards.append(ToolDedup(settings.dedup_tools))
     if settings.written_files:

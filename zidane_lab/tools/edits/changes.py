@@ -17,8 +17,10 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from zidane_lab.errors import SessionError
 from zidane_lab.session.blobs import BlobStore
+from zidane_lab.session.read_state import PLACE
 from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.edits.files import Stored
+from zidane_lab.tools.places import where_of
 
 __all__ = [
     "CHANGE_SET",
@@ -211,10 +213,16 @@ class SessionStore:
 
 
 class ChangeLog:
-    """The sets of changes of one conversation."""
+    """The sets of changes of one conversation in one place.
 
-    def __init__(self, store: ChangeStore) -> None:
-        self._store = store
+    Parameters
+    ----------
+    where
+        What tells the place from others: what was changed in one is not taken back in another.
+    """
+
+    def __init__(self, store: ChangeStore, where: str = "") -> None:
+        self._store, self._where = store, where
 
     def add(self, tool: str, call_id: str, files: Sequence[tuple[Stored, bytes | None]]) -> ChangeSet:
         """Keep what is about to change, and return the set.
@@ -239,7 +247,8 @@ class ChangeLog:
             for before, after in files
         )
         made = ChangeSet(f"change_{secrets.token_hex(6)}", tool, call_id, changes)
-        self._store.record(CHANGE_SET, made.to_json())
+        place = {PLACE: self._where} if self._where else {}
+        self._store.record(CHANGE_SET, {**made.to_json(), **place})
         return made
 
     def drop(self, change_id: str) -> None:
@@ -249,7 +258,8 @@ class ChangeLog:
     def standing(self) -> tuple[ChangeSet, ...]:
         """Return the sets that were not taken back, oldest first."""
         gone = {data.get("id") for data in self._store.records(CHANGE_UNDONE)}
-        found = (ChangeSet.from_json(data) for data in self._store.records(CHANGE_SET))
+        here = (data for data in self._store.records(CHANGE_SET) if data.get(PLACE, "") == self._where)
+        found = (ChangeSet.from_json(data) for data in here)
         return tuple(each for each in found if each is not None and each.id not in gone)
 
     def content(self, sha256: str) -> bytes | None:
@@ -265,17 +275,16 @@ class ChangeLog:
         return None
 
 
-_LOGS: Final[weakref.WeakKeyDictionary[object, ChangeLog]] = weakref.WeakKeyDictionary()
+_STORES: Final[weakref.WeakKeyDictionary[object, ChangeStore]] = weakref.WeakKeyDictionary()
 _GUARD: Final = threading.Lock()
 
 
 def change_log_of(context: ToolContext) -> ChangeLog | None:
-    """Return the log of the conversation a call belongs to; ``None`` for a call that belongs to none."""
+    """Return the log of the conversation and the place of a call; ``None`` for a call outside of a conversation."""
     owner: object = context.outputs
     if owner is None:
         return None
     with _GUARD:
-        if (log := _LOGS.get(owner)) is None:
-            log = ChangeLog(SessionStore(owner) if isinstance(owner, Recorder) else MemoryStore())
-            _LOGS[owner] = log
-        return log
+        if (store := _STORES.get(owner)) is None:
+            store = _STORES[owner] = SessionStore(owner) if isinstance(owner, Recorder) else MemoryStore()
+        return ChangeLog(store, where_of(context))

@@ -21,6 +21,7 @@ from zidane_lab.tools.edits.plan import FileEdit, Plan, edit_metadata
 from zidane_lab.tools.edits.snapshots import remember, snapshots_of
 from zidane_lab.tools.edits.writing import put_back, writing
 from zidane_lab.tools.paths import show_name
+from zidane_lab.tools.places import marked
 from zidane_lab.turns import TextBlock
 
 __all__ = ["CHANGE", "EDIT", "WRITTEN", "commit", "keep_up", "to_the_end"]
@@ -55,7 +56,7 @@ async def commit(context: ToolContext, plan: Plan) -> ToolOutput:
 
 
 async def _carry_out(context: ToolContext, files: ExecutionContext, plan: Plan) -> ToolOutput:
-    metadata: dict[str, Any] = {WRITTEN: list(dict.fromkeys(each.path for each in plan.files))}
+    metadata: dict[str, Any] = {WRITTEN: list(dict.fromkeys(each.path for each in plan.files)), **marked(context)}
     metadata[EDIT] = await asyncio.to_thread(edit_metadata, plan.files, plan.outcomes)  # of up to a thousand files
     text = plan.text
     async with writing(files, metadata[WRITTEN]):

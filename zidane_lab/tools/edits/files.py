@@ -45,11 +45,15 @@ _NEAR: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A file as it was when it was looked at; ``info`` and ``data`` are ``None`` where there was none."""
+    """A file as it was when it was looked at; ``info`` and ``data`` are ``None`` where there was none.
+
+    ``where`` tells the place it is in from others; empty for this machine.
+    """
 
     path: str
     info: FileInfo | None = None
     data: bytes | None = None
+    where: str = ""
 
     @property
     def sha256(self) -> str | None:
@@ -90,7 +94,7 @@ async def load(files: ExecutionContext, path: str, *, must_exist: bool, most: in
     except (FileNotFoundError, NotADirectoryError) as error:
         if must_exist or isinstance(error, NotADirectoryError):
             raise await _missing(files, target) from error
-        return Stored(target)
+        return Stored(target, where=files.info.where)
     except OSError as error:
         raise _unreachable(target, error) from error
     if info.kind == "folder":
@@ -107,7 +111,7 @@ async def load(files: ExecutionContext, path: str, *, must_exist: bool, most: in
         data = await files.read(target)
     except OSError as error:
         raise _unreachable(target, error) from error
-    return Stored(target, info, data)
+    return Stored(target, info, data, files.info.where)
 
 
 def refuse_notebook(path: str) -> None:

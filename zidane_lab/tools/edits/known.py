@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from zidane_lab.errors import ToolError
-from zidane_lab.session.read_state import ReadEntry, read_state
+from zidane_lab.session.read_state import PLACE, ReadEntry, read_state
 from zidane_lab.tools.edits.commit import EDIT, WRITTEN
 from zidane_lab.tools.edits.files import Stored
 from zidane_lab.tools.paths import show_name
@@ -57,7 +57,7 @@ def require_known(conversation: object, stored: Stored, lines: int) -> None:
     if not isinstance(conversation, Conversation) or stored.info is None or not stored.data:
         return
     name = show_name(stored.path)
-    reads = _reads(conversation, stored.path)
+    reads = _reads(conversation, stored)
     missing: int | None = None
     for version, edit in _versions(conversation, stored, lines):
         fitting = [each for each in reads if _fits(each, version)]
@@ -91,7 +91,7 @@ def require_seen(conversation: object, stored: Stored) -> None:
     """
     if not isinstance(conversation, Conversation) or stored.info is None or not stored.data:
         return
-    reads = _reads(conversation, stored.path)
+    reads = _reads(conversation, stored)
     for version, edit in _versions(conversation, stored, 0):
         if any(_fits(each, version) for each in reads) or (edit is not None and edit.get("whole")):
             return
@@ -99,8 +99,9 @@ def require_seen(conversation: object, stored: Stored) -> None:
     raise ToolError(f"{show_name(stored.path)} {what}; nothing was written.", hint="Read what is there now first.")
 
 
-def _reads(conversation: Conversation, path: str) -> list[ReadEntry]:
-    return [each for each in read_state(conversation.turns, conversation.wire_state).values() if each.path == path]
+def _reads(conversation: Conversation, stored: Stored) -> list[ReadEntry]:
+    seen = read_state(conversation.turns, conversation.wire_state, place=stored.where)
+    return [each for each in seen.values() if each.path == stored.path]
 
 
 def _versions(
@@ -109,7 +110,7 @@ def _versions(
     """Yield the version of a file that is there and those it was made from, each with the edit that made it."""
     if stored.info is None:
         return
-    made = _made(conversation.turns, stored.path)
+    made = _made(conversation.turns, stored)
     version: _Version | None = _Version(stored.sha256 or "", stored.info.mtime_ns / 1e9, stored.info.size, lines)
     passed: set[str] = set()
     while version is not None and version.sha256 not in passed:
@@ -138,16 +139,20 @@ def _version(raw: Any) -> _Version | None:
     return _Version(sha256, mtime, size, lines)
 
 
-def _made(turns: Sequence[Turn], path: str) -> dict[str, Mapping[str, Any]]:
+def _made(turns: Sequence[Turn], stored: Stored) -> dict[str, Mapping[str, Any]]:
     """Return what the editing tools say of the versions of a file they left, by hash."""
     found: dict[str, Mapping[str, Any]] = {}
     for turn in turns:
         for result in turn.tool_results:
-            if WRITTEN not in result.metadata:  # a preview
+            if WRITTEN not in result.metadata or result.metadata.get(PLACE, "") != stored.where:  # or a preview
                 continue
             for file in _files(result.metadata.get(EDIT)):
                 sha256 = file.get("sha256")
-                if file.get("path") == path and isinstance(sha256, str) and (sha256 not in found or file.get("whole")):
+                if (
+                    file.get("path") == stored.path
+                    and isinstance(sha256, str)
+                    and (sha256 not in found or file.get("whole"))
+                ):
                     found[sha256] = file  # an undo leaves a version that came about in its own way before
     return found
 

@@ -18,6 +18,7 @@ from zidane_lab.tools.base import ToolContext, ToolOutput
 from zidane_lab.tools.edits.commit import EDIT, commit
 from zidane_lab.tools.edits.outcomes import annotate
 from zidane_lab.tools.edits.plan import Plan, edit_metadata
+from zidane_lab.tools.places import where_of
 from zidane_lab.turns import TextBlock
 
 __all__ = [
@@ -117,12 +118,12 @@ class Pending:
             return found
 
 
-_KEPT: Final[weakref.WeakKeyDictionary[object, Pending]] = weakref.WeakKeyDictionary()
+_KEPT: Final[weakref.WeakKeyDictionary[object, dict[str, Pending]]] = weakref.WeakKeyDictionary()
 _GUARD: Final = threading.Lock()
 
 
 def pending_of(context: ToolContext) -> Pending:
-    """Return what waits in the conversation a call belongs to.
+    """Return what waits in the conversation a call belongs to, for the place it works in.
 
     Raises
     ------
@@ -132,7 +133,7 @@ def pending_of(context: ToolContext) -> Pending:
     if context.outputs is None:
         raise ToolError("There is no conversation to keep a preview in.", hint="Call again without preview.")
     with _GUARD:
-        return _KEPT.setdefault(context.outputs, Pending())
+        return _KEPT.setdefault(context.outputs, {}).setdefault(where_of(context), Pending())
 
 
 async def carry_out(context: ToolContext, plan: Planner, *, preview: bool) -> ToolOutput:

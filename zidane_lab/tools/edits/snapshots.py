@@ -12,6 +12,7 @@ from collections import OrderedDict
 from typing import Final
 
 from zidane_lab.tools.base import ToolContext
+from zidane_lab.tools.places import where_of
 
 __all__ = ["MAX_PATHS", "VERSIONS", "Snapshots", "remember", "snapshots_of"]
 
@@ -55,16 +56,16 @@ class Snapshots:
             return path in self._tagged
 
 
-_KEPT: Final[weakref.WeakKeyDictionary[object, Snapshots]] = weakref.WeakKeyDictionary()
+_KEPT: Final[weakref.WeakKeyDictionary[object, dict[str, Snapshots]]] = weakref.WeakKeyDictionary()
 _GUARD: Final = threading.Lock()
 
 
 def snapshots_of(context: ToolContext) -> Snapshots:
-    """Return the snapshots of the conversation a call belongs to; none are kept for calls that belong to none."""
+    """Return the snapshots of the conversation and the place of a call; none are kept for calls outside of one."""
     if context.outputs is None:
         return Snapshots()
     with _GUARD:
-        return _KEPT.setdefault(context.outputs, Snapshots())
+        return _KEPT.setdefault(context.outputs, {}).setdefault(where_of(context), Snapshots())
 
 
 def remember(context: ToolContext, path: str, text: str, *, shown: bool = True) -> None:
