@@ -18,6 +18,7 @@ from zidane_lab.session.store import MemoryStore
 from zidane_lab.tools.base import ToolOutput
 from zidane_lab.turns import ImageBlock, TextBlock, ToolCallBlock, Turn
 from zidane_lab.wire.build import wire_turns
+from zidane_lab.wire.envelope import ENVELOPE
 from zidane_lab.wire.pairing import repair_pairing
 from zidane_lab.wire.tokens import estimate_block
 
@@ -197,7 +198,11 @@ async def test_a_stop_passes(stop):
 async def test_the_same_state_gives_the_same_calls_and_a_key_tells_compactions_apart():
     options = PostCompactRestoreOptions(key="2", recent_files=files("a"), read_file=reader({"a": "text"}))
     first, second = [await build_post_compact_attachments(options) for _ in range(2)]
-    assert [turn.blocks for turn in first.turns] == [turn.blocks for turn in second.turns]
+    assert first.turns[0].blocks == second.turns[0].blocks
+    results, again = (turns[1].tool_results for turns in (first.turns, second.turns))
+    assert [(each.call_id, each.parts) for each in results] == [(each.call_id, each.parts) for each in again]
+    tags = {each.metadata[ENVELOPE] for each in (*results, *again)}
+    assert len(tags) == len(results) + len(again), "each has an envelope of its own"
     assert first.turns[0].tool_calls[0].id == "compact-restore-file-0-2"
 
 

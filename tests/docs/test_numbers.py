@@ -125,7 +125,7 @@ def files() -> list[str]:
     return [
         f"the first {DEFAULT_LIMIT} lines",
         f"A page holds at most {PAGE_BYTES // 1024} KB",
-        f"after {grep.TIME_LIMIT:.0f} seconds it shows",
+        f"After {grep.TIME_LIMIT:.0f} seconds `grep`",
         f"those of more than {MAX_BYTES // 1_048_576} MB",
     ]
 

@@ -74,7 +74,7 @@ def test_what_is_shown_is_what_a_request_holds(script):
     for profile in PROFILES.values():
         tools = tuple(tool.spec for tool in profile.tools(Toolbox(TaskRegistry())))
         body = build_request(
-            Request("claude-x", profile.system, (Turn("user", (TextBlock("hi"),)),), tools), producer="anthropic"
+            Request("claude-x", profile.system(), (Turn("user", (TextBlock("hi"),)),), tools), producer="anthropic"
         )
         for paragraph in body["system"][0]["text"].split("\n\n"):
             assert paragraph.strip() in PAGE
@@ -107,7 +107,7 @@ async def test_a_notebooks_request_holds_nothing_that_is_not_shown(tmp_path, mon
     finally:
         await chat.close()
     own, rest = first.system[: first.system_boundary], first.system[first.system_boundary :]
-    assert own == PROFILES["build"].system.strip("\n")
+    assert own == PROFILES["build"].system().strip("\n")
     shown = re.search(r"<!-- exact: environment -->\n```text\n(.*?)\n```", PAGE, re.DOTALL)[1]
     assert re.sub(r": .*", "", rest.strip()) == re.sub(r": .*", "", shown)
     assert [turn.text for turn in first.turns] == ["hi"]

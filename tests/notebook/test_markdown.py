@@ -119,3 +119,22 @@ def test_plain_markdown_shows_names_literally():
     assert "<em>" not in rendered
     assert "<code>" not in rendered
     assert "&lt;i&gt;" in rendered
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x](`)<img src=x>`",
+        "[x](()`)<img src=x>`",
+        r"[x](\)`)<img src=x>`",
+        "[x]: `<img src=x>`",
+        "[x](a `b` `)<img src=x>`",
+    ],
+)
+def test_a_link_that_swallows_a_backtick_frees_no_tag(text):
+    assert "<img" not in markdown2html_mistune(safe_markdown(text))
+    assert "<img" not in safe_markdown(text)
+
+
+def test_code_behind_a_link_keeps_its_characters():
+    assert safe_markdown("[x](a) and `a < b`") == "[x](a) and `a < b`"

@@ -60,8 +60,9 @@ def safe_markdown(text: str) -> str:
 def _paragraph(text: str) -> str:
     """Neutralise one paragraph, leaving its code spans alone.
 
-    A span that crosses a line may be none (a heading or list item ends it), which would shift every later
-    one; so after the first such span nothing in the paragraph is taken for code.
+    A span that crosses a line may be none (a heading or list item ends it), and neither may one that begins in a link's
+    address (to some renderers the link comes first), which would shift every later one; so after the first such span
+    nothing in the paragraph is taken for code.
     """
     out: list[str] = []
     position = plain = 0
@@ -78,12 +79,24 @@ def _paragraph(text: str) -> str:
             position += run
             continue
         end += position + run
-        if "\n" in text[position:end]:
+        if "\n" in text[position:end] or _is_in_address(text[:position]):
             break
         out += [_neutral(text[plain:position]), text[position:end]]
         position = plain = end
     out.append(_neutral(text[plain:]))
     return "".join(out)
+
+
+def _is_in_address(before: str) -> bool:
+    """Whether a text ends within the address of a link."""
+    line = before[before.rfind("\n") + 1 :]
+    start = max(line.rfind("]("), line.rfind("]:"))
+    if start < 0:
+        return False
+    if line[start + 1] == ":":
+        return True
+    rest = re.sub(r"\\.", "", line[start + 1 :])
+    return rest.count("(") > rest.count(")")
 
 
 def _neutral(text: str) -> str:
