@@ -233,3 +233,10 @@ async def test_a_note_that_a_summary_took_in_is_said_again(chat, tmp_path, monke
     session.append(Turn("user", (marker,)))  # as one made under another profile, whose own prompt is made anew
     again = await ask(chat, "four", model=model)
     assert "system-note" in again.turns[0].blocks[-1].text
+
+
+async def test_commands_see_the_settings_as_they_are_now(chat):
+    assert "accept-edits" not in (await run_command("/status", CommandContext(chat))).text
+    chat.env["ZIDANE_MODE"] = "accept-edits"
+    for command in ("/status", "/approvals", "/config"):
+        assert "accept-edits" in (await run_command(command, CommandContext(chat))).text

@@ -125,7 +125,7 @@ async def _resume(context: CommandContext, arguments: str) -> Reply:
     cut = "\n\nIts last run was cut off; the next prompt goes on from there." if session.interrupted else ""
     waits = f"\n\n{note}" if (note := pending_note(session)) else ""
     waits += (
-        f"\n\n{note}" if (note := place_note(session, context.chat.places, load_settings(context.chat.env))) else ""
+        f"\n\n{note}" if (note := place_note(session, context.chat.places, context.chat.settings)) else ""
     )
     return Reply(
         f"Resumed **{session.title}** ({session.id}, {len(session.turns)} turns).{cut}{mended}{waits}", repaint=True
@@ -138,7 +138,7 @@ async def _branch(context: CommandContext, arguments: str) -> Reply:
 
     session = context.chat.branch(arguments or None)
     elsewhere = (
-        f"\n\n{note}" if (note := place_note(session, context.chat.places, load_settings(context.chat.env))) else ""
+        f"\n\n{note}" if (note := place_note(session, context.chat.places, context.chat.settings)) else ""
     )
     return Reply(f"A copy of **{session.title}** is now this session ({session.id}).{elsewhere}", repaint=True)
 
@@ -187,7 +187,7 @@ async def _status(context: CommandContext, _arguments: str) -> Reply:
         ("model", f"{choice.name} ({choice.why})"),
         ("approvals", chat.settings.mode),
         ("session", f"{chat.session.id}, {len(chat.session.turns)} turns"),
-        ("files and commands", chat.places.line(load_settings(chat.env))),
+        ("files and commands", chat.places.line(chat.settings)),
         ("usage", usage_words(chat.session.usage)),
         *context.facts().items(),
     ]
@@ -208,7 +208,7 @@ async def _doctor(context: CommandContext, _arguments: str) -> Reply:
         ("notebook", f"{chat.place.notebook} ({chat.place.how})" if chat.place.notebook else chat.place.how),
         ("sessions", f"{chat.folder}{'' if os.access(base, os.W_OK) else '  **not writable**'}"),
         ("settings", str(home(chat.env) / "settings.json")),
-        ("files and commands", chat.places.line(load_settings(chat.env))),
+        ("files and commands", chat.places.line(chat.settings)),
         ("keys", ", ".join(usable) or "none set: the offline planner answers"),
         (
             "figures",

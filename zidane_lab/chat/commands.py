@@ -9,6 +9,7 @@ from typing import Final
 
 from zidane_lab.agent.hooks import HookBundle
 from zidane_lab.chat.chat import Chat
+from zidane_lab.chat.settings import load_settings
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.kernel.execution import Executor
 
@@ -84,4 +85,5 @@ async def run_command(text: str, context: CommandContext) -> Reply:
         near = difflib.get_close_matches(name, COMMANDS, n=3, cutoff=0.5)
         hint = f"Did you mean {' or '.join('/' + each for each in near)}?" if near else "List them with %zidane /help."
         raise ConfigurationError(f"There is no command /{name}.", hint=hint)
+    context.chat.settings = load_settings(context.chat.env)  # as they are now, whoever changed them
     return await entry.run(context, arguments.strip())
