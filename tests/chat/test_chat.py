@@ -68,7 +68,7 @@ async def test_bundles_hear_the_run(chat, tmp_path):
     assert [event.prompt for event in tap.seen] == ["hi"]
 
 
-@pytest.mark.parametrize(("how", "tools"), [("build", 23), ("plan", 9)])
+@pytest.mark.parametrize(("how", "tools"), [("build", 28), ("plan", 10)])
 async def test_profiles_choose_tools_and_system_prompt(chat, tmp_path, how, tools):
     model = script(tmp_path, "ok")
     await ask(chat, "hi", model=model, profile=how)

@@ -306,6 +306,28 @@ async def test_nothing_comes_after_the_end(place):
     assert b"".join(came) == b"early\n"
 
 
+@pytest.mark.asyncio
+@pytest.mark.parametrize("chatter", ["yes", "while :; do echo x; sleep 0.05; done"])
+async def test_what_is_left_running_and_prints_on_does_not_hold_up_the_end(place, chatter):
+    async with asyncio.timeout(20):
+        running = await place.start(Command(f"({chatter}) & echo $! > pid; exit 3", timeout=60), ignore)
+        completed = await running.wait()
+        assert (completed.exit_code, completed.timed_out) == (3, False)
+        assert completed.left_running >= 1
+        await running.stop()
+    assert is_gone(int(await until_there(place, "pid")))
+
+
+@pytest.mark.asyncio
+async def test_a_stop_just_after_the_end_ends_what_prints_on(place):
+    async with asyncio.timeout(20):
+        running = await place.start(Command("yes & echo $! > pid"), ignore)
+        pid = int(await until_there(place, "pid"))
+        await asyncio.sleep(0.3)
+        await running.stop()
+    assert is_gone(pid)
+
+
 def test_a_loop_that_ends_before_its_command(tmp_path):
     """No thread hangs, nothing is printed, and the process still goes when it ends."""
 

@@ -94,7 +94,7 @@ async def test_how_it_ends(tasks, place, text, timeout, status, says):
 async def test_one_that_prints_nothing_has_no_log(tasks, place, tmp_path):
     info = await ended(tasks, await started(tasks, place, "true"))
     assert info.log is None
-    assert not (tmp_path / "session").exists()
+    assert not (tmp_path / "session" / "tasks" / f"{info.id}.log").exists()
 
 
 async def test_cancelling(tasks, place):
@@ -154,7 +154,9 @@ async def test_a_later_kernel_does_not_write_over_earlier_logs(place, tmp_path):
         await ended(tasks, task)
         assert task == f"task-{number}"
     piece, total, info = tasks.read("task-1", None, 1_000)
-    assert (piece.data, total, info) == (b"kernel 1\n", 9, None)
+    assert (piece.data, total, info.status) == (b"kernel 1\n", 9, "completed")
+    (tmp_path / "s" / "tasks" / "task-1.json").unlink()
+    assert tasks.read("task-1", None, 1_000)[2] is None
 
 
 @pytest.mark.parametrize("name", ["../secret", "task-1/../../secret", "task-", "task-1.log", "x", ""])

@@ -43,7 +43,7 @@ def test_every_slash_command_named_anywhere_exists():
 
     for path in pages():
         for name in re.findall(r"%zidane /([a-z][a-z-]*)|`/([a-z][a-z-]*)`", path.read_text(encoding="utf-8")):
-            assert (name[0] or name[1]) in {*COMMANDS, "name", "data", "tmp", "proc", "workspace"}, path
+            assert (name[0] or name[1]) in {*COMMANDS, "name", "data", "tmp", "proc", "sys", "dev", "workspace"}, path
 
 
 def test_every_setting_and_mode_named_exists():

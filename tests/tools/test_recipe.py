@@ -12,7 +12,7 @@ from zidane_lab.contexts.process import LocalProcess
 from zidane_lab.errors import ToolError, ToolNotAllowedError
 from zidane_lab.tools.base import ToolContext
 from zidane_lab.tools.recipe import recipe_tool
-from zidane_lab.tools.recipes import Recipe, Runner, choose, find_runners, listing
+from zidane_lab.tools.recipes import Recipe, Runner, choose, command_of, find_runners, listing
 from zidane_lab.tools.shell import ShellOptions
 
 MAKEFILE = """\
@@ -129,13 +129,57 @@ async def test_python_scripts(tmp_path):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("name", ["Makefile", "justfile", "package.json", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "name", ["Makefile", "justfile", "package.json", "pyproject.toml", "Cargo.toml", "Taskfile.yml"]
+)
 @pytest.mark.parametrize(
     "content", [b"", b"\xff\xfe\0", b"[" * 100_000, b"[]", b"3", b'{"scripts": 3}', b"scripts = 3"]
 )
 async def test_files_that_make_no_sense(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     assert await found(tmp_path) == {}
+
+
+TASKFILE = """\
+version: '3'
+vars:
+  test: no task
+tasks:
+  # the default one
+  default: go build
+  test:
+    desc: "Run the tests"
+    cmds:
+      - cmd: echo {{.X}}
+  docker:build:
+    deps: [test]
+    desc: Build it
+  "quoted":
+    cmds: []
+  hidden:
+    internal: true
+includes:
+  other: ./other
+"""
+
+
+@pytest.mark.asyncio
+async def test_taskfile(tmp_path):
+    (tmp_path / "Taskfile.yml").write_text(TASKFILE)
+    assert (await found(tmp_path))["task"].recipes == (
+        Recipe("default", "task default"), Recipe("test", "task test", "Run the tests"),
+        Recipe("docker:build", "task docker:build", "Build it"), Recipe("quoted", "task quoted"),
+    )  # fmt: skip
+
+
+@pytest.mark.asyncio
+async def test_cargo(tmp_path):
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "x"\n')
+    names = [recipe.name for recipe in (await found(tmp_path))["cargo"].recipes]
+    assert names == ["build", "check", "test", "bench", "doc"]
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").touch()
+    assert "run" in [recipe.name for recipe in (await found(tmp_path))["cargo"].recipes]
 
 
 RUNNERS = (
@@ -183,6 +227,15 @@ def test_any_op_is_answered(op):
     except ToolError:
         return
     assert recipe in RUNNERS[0].recipes + RUNNERS[1].recipes
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("op", ["test A=1", "make:test  # x", "test ; echo more", "test 'a b' && echo $HOME", "test"])
+async def test_what_runs_is_the_text_that_can_be_judged_before(tmp_path, op):
+    (tmp_path / "Makefile").write_text("test:\n\t@true\n")
+    found, arguments = choose(op, await find_runners(LocalProcess(tmp_path)))
+    result = await recipe_tool().run(ToolContext(cwd=tmp_path), {"op": op})
+    assert result.metadata["shell"]["command"] == command_of(found, arguments) == f"make test {arguments}".rstrip()
 
 
 def test_the_list_is_bounded():

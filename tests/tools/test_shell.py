@@ -233,6 +233,56 @@ async def test_a_command_that_is_too_long(tmp_path):
         await run(tmp_path, f"echo {'x' * 200_000}")
 
 
+async def test_variables_that_are_too_long(tmp_path):
+    for env in ({"A": "x" * 200_000}, {f"A{number}": "x" * 100_000 for number in range(40)}):
+        with pytest.raises(ToolError, match=r"variables .* more than the system takes"):
+            await run(tmp_path, "echo", env=env)
+
+
+async def test_what_only_sets_something_is_told_to_be_of_no_use(tmp_path):
+    (tmp_path / "sub").mkdir()
+    assert "[nothing of this is there in the next call: give the folder as cwd" in await text(tmp_path, "cd sub")
+    assert (await text(tmp_path, "pwd")).startswith(f"{tmp_path}\n")
+    assert "give variables as env" in await text(tmp_path, "export A=1")
+    assert (await text(tmp_path, 'echo "[$A]"')).startswith("[]\n")
+
+
+async def test_nothing_defined_in_one_call_changes_what_another_means(tmp_path):
+    await text(tmp_path, "ls() { echo mine; }; export -f ls; alias cat='echo mine'; PATH=/nowhere; set -o noglob")
+    (tmp_path / "f").write_text("there")
+    assert (await text(tmp_path, "ls *; cat f")).startswith("f\nthere")
+
+
+async def test_noise_is_left_out_and_all_of_it_can_be_read(tmp_path):
+    script = (
+        "for i in $(seq 60); do echo Collecting package$i; done; echo ERROR: no; for i in $(seq 60); do echo x; done"
+    )
+    (tmp_path / "pip").write_text(f"#!/bin/sh\n{script.replace('$(seq 60)', '`seq 60`')}\nexit 1\n")
+    (tmp_path / "pip").chmod(0o755)
+    context = ToolContext(cwd=tmp_path, outputs=Outputs(tmp_path))
+    result = await run(tmp_path, "./pip install thing", context=context)
+    shown = result.parts[0].text
+    assert "ERROR: no" in shown
+    assert shown.count("Collecting") == 7
+    assert "[… 53 lines of the installer …]" in shown
+    assert "[… 43 lines like the one above …]" in shown
+    kept = saved_output(result.metadata)
+    assert f"96 lines of progress or repetition are left out; read_output shows all: {kept}]" in shown
+    assert kept.read_text().count("Collecting") == 60
+    assert "[exit code 1 after" in shown
+    for others in ({"options": ShellOptions(shorten=False), "context": context}, {}):  # without, and not kept
+        assert (await text(tmp_path, "./pip install thing", **others)).count("Collecting") == 60
+
+
+async def test_what_is_too_long_in_spite_of_that_names_the_same_file(tmp_path):
+    context = ToolContext(cwd=tmp_path, outputs=Outputs(tmp_path))
+    result = await run(tmp_path, "yes same | head -100; seq 20000", context=context)
+    kept = saved_output(result.metadata)
+    assert result.parts[0].text.count(str(kept)) == 2
+    assert kept.read_text().count("same") == 100
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 async def test_no_shell(tmp_path, monkeypatch):
     monkeypatch.setattr("zidane_lab.contexts.process.shutil.which", lambda name: None)
     monkeypatch.setattr("zidane_lab.contexts.process.Path.is_file", lambda self: False)
@@ -364,9 +414,47 @@ async def test_it_stays_in_the_foreground_where_no_more_tasks_fit(tmp_path):
     assert shown.startswith("done\n[done")
 
 
+async def test_a_command_goes_to_the_background_a_second_before_its_limit(tmp_path):
+    tasks = TaskRegistry()
+    async with asyncio.timeout(10):
+        result = await run(tmp_path, "sleep 60", ShellOptions(background_after=30), tasks=tasks, timeout=1.4)
+    assert result.metadata["shell"]["background"]
+    (info,) = await tasks.wait(seconds=20)
+    assert "time limit" in info.summary
+
+
+async def test_with_a_limit_of_a_second_it_stays_in_the_foreground(tmp_path):
+    tasks = TaskRegistry()
+    result = await run(tmp_path, "sleep 60", ShellOptions(background_after=0.1), tasks=tasks, timeout=0.5)
+    assert result.metadata["shell"]["timed_out"]
+    assert tasks.tasks() == ()
+
+
+async def test_the_last_free_place_is_taken_meanwhile(tmp_path):
+    """Two commands want to go to the background in the same moment and one of them may: the other stays."""
+    tasks = TaskRegistry(max_running=1)
+    options = ShellOptions(background_after=0.3)
+    results = await asyncio.gather(
+        *(run(tmp_path, f"sleep 0.9; echo done > {name}; echo {name}", options, tasks=tasks) for name in "ab")
+    )
+    assert sorted("[done in" in result.parts[0].text for result in results) == [False, True]
+    await tasks.wait(seconds=20)
+    assert (tmp_path / "a").exists()
+    assert (tmp_path / "b").exists()
+
+
+async def test_a_line_that_has_only_begun_goes_along_into_the_background(tmp_path):
+    tasks = TaskRegistry(tmp_path / "s")
+    command = "printf 'half '; printf 'err ' >&2; sleep 0.8; echo line"
+    result = await run(tmp_path, command, ShellOptions(background_after=0.3), tasks=tasks)
+    assert "half" in result.parts[0].text
+    (info,) = await tasks.wait(seconds=20)
+    assert info.log.read_text() == "err half line\n"
+
+
 async def test_a_deadline_goes_along_into_the_background(tmp_path):
     tasks = TaskRegistry()
-    await run(tmp_path, "sleep 60", ShellOptions(background_after=0.2), tasks=tasks, timeout=0.6)
+    await run(tmp_path, "sleep 60", ShellOptions(background_after=0.2), tasks=tasks, timeout=1.6)
     (info,) = await tasks.wait(seconds=20)
     assert "time limit" in info.summary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from zidane_lab.errors import ConfigurationError
-from zidane_lab.tools.steering import RULES, pattern_rule, runs_notebook, steer
+from zidane_lab.tools.steering import RULES, forgotten, pattern_rule, runs_notebook, steer
 
 ALL = {rule.tool for rule in RULES}
 
@@ -108,3 +108,31 @@ def test_executing_the_open_notebook(command):
 @pytest.mark.parametrize("command", ["jupyter nbconvert --to html work.ipynb", "git add work.ipynb", "ls"])
 def test_other_work_on_the_notebook(command):
     assert not runs_notebook(command, "work.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("cd sub", "as cwd"),
+        ("mkdir x && cd x", "as cwd"),
+        ("ls\ncd sub\n", "as cwd"),
+        ("pushd x;", "as cwd"),
+        ("export A=1", "as env"),
+        ("ls && . ./settings", "as env"),
+        ("source venv/bin/activate", "as env"),
+        ("conda activate base", "as env"),
+        ("alias ll='ls -l'", "as env"),
+        ("cd sub && ls", ""),
+        ("export A=1 && echo $A", ""),
+        ("(cd sub)", ""),
+        ("cd sub | cat", ""),
+        ("echo cd", ""),
+        ("echo 'open", ""),
+        ("", ""),
+        ("cdparanoia", ""),
+    ],
+)
+def test_what_the_next_call_will_not_know_is_said(command, says):
+    notes = forgotten(command)
+    assert len(notes) == bool(says)
+    assert says in "".join(notes)

@@ -162,6 +162,9 @@ async def test_the_log_of_an_earlier_kernel(bench):
     await bench.ended(task)
     later = {tool.name: tool for tool in task_tools(TaskRegistry(bench.folder / "session"))}
     result = await later["read_task_output"].run(ToolContext(), {"task": task})
+    assert result.parts[0].text.startswith(f"old\n[{task} completed after ")
+    (bench.folder / "session" / "tasks" / f"{task}.json").unlink()
+    result = await later["read_task_output"].run(ToolContext(), {"task": task})
     assert result.parts[0].text.startswith(f"old\n[{task} belongs to an earlier kernel")
 
 

@@ -38,7 +38,6 @@ class TaskNotices:
     tasks: TaskRegistry | Callable[[], TaskRegistry | None]
     most_prolonged: int = MOST_PROLONGED
     _prolonged: Counter[str] = field(default_factory=Counter)
-    _offered: list[str] = field(default_factory=list)
     _source: TaskRegistry | None = None
 
     def install(self, hooks: HookBus) -> Uninstall:
@@ -49,19 +48,16 @@ class TaskNotices:
         del self._prolonged[event.ids.run_id]
 
     def _said(self, event: UserTurn) -> None:
-        if event.turn.injected == "task-notification":
-            self._offered.clear()
+        if event.turn.injected == "task-notification" and self._source is not None:
+            self._source.delivered()
 
     def _boundary(self, event: TurnBoundary) -> None:
-        registry = self.tasks if isinstance(self.tasks, TaskRegistry) else self.tasks()
-        if registry is not self._source:
-            self._source, self._offered = registry, []  # another session's tasks are none of this one's business
-        if registry is None or not (self._offered or registry.has_notifications):
+        registry = self._source = self.tasks if isinstance(self.tasks, TaskRegistry) else self.tasks()
+        if registry is None or not registry.has_notifications:
             return
         if not event.turn.tool_calls and not event.inject:
             if event.finish != "stop" or self._prolonged[event.ids.run_id] >= self.most_prolonged:
                 return
             self._prolonged[event.ids.run_id] += 1
-        # What was offered before and not said (a word of the person came first) is offered again.
-        self._offered += registry.notifications()
-        event.inject.append(Injection("task-notification", "\n\n".join(self._offered)))
+        # What was offered and not said (a word of the person came first, the run was stopped) is offered again.
+        event.inject.append(Injection("task-notification", "\n\n".join(registry.offer())))

@@ -46,7 +46,9 @@ def assess_shell(arguments: Mapping[str, Any], around: Surroundings) -> Assessme
     linked = _linked(verdict, ground)
     reach = _reached(verdict, ground)
     unseen = tuple(reach.unseen)
+    outlives = bool(arguments.get("detach"))
     more = linked + unseen + (("sets variables for the command",) if variables else ())
+    more += ("goes on when the kernel has ended",) if outlives else ()
     reasons = tuple(map(str, verdict.reasons)) + more
     own = names_own(f"{given or ''}\n{command}", around.project) if reasons else ()
     obeyed = tuple(_obeyed(verdict, around.project))
@@ -59,7 +61,7 @@ def assess_shell(arguments: Mapping[str, Any], around: Surroundings) -> Assessme
         tokens=verdict.tokens,
         harmless=verdict.harmless,
         suggested=suggest_entries(SHELL_TOOL, {"command": command}, verdict),
-        is_coverable=not verdict.is_opaque and not variables and not unseen,
+        is_coverable=not verdict.is_opaque and not variables and not unseen and not outlives,
         said=_said(verdict),
         advice=reach.advice,
     )

@@ -143,7 +143,7 @@ def _foresee(
 async def _recipe(context: ToolContext, op: str) -> Foreseen:
     """Find the command of a task; none where the tasks are only listed, or where there is no such one."""
     from zidane_lab.tools.places import place_of
-    from zidane_lab.tools.recipes import choose, find_runners
+    from zidane_lab.tools.recipes import choose, command_of, find_runners
 
     runners = await find_runners(place_of(context))
     if not runners or not op.strip():
@@ -152,7 +152,7 @@ async def _recipe(context: ToolContext, op: str) -> Foreseen:
         found, arguments = choose(op, runners)
     except ToolError:  # the call will say the same
         return Foreseen()
-    return Foreseen(command=f"{found.command} {arguments}".rstrip(), cwd=found.cwd)
+    return Foreseen(command=command_of(found, arguments), cwd=found.cwd)
 
 
 def _parts(arguments: Mapping[str, Any]) -> int:

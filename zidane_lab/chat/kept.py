@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from zidane_lab.agent.envelopes import Envelopes
 from zidane_lab.agent.kit import Continuity
+from zidane_lab.agent.repository_notices import RepositoryMemory
 from zidane_lab.approvals.decisions import Grants
 from zidane_lab.chat.settings import Settings, home
 from zidane_lab.session.session import Session
@@ -28,10 +29,13 @@ class Kept:
         The agent's part: what was built for the wire, the cache's state, the models that rest.
     envelopes
         Draws the tags of results.
+    repository
+        Where the repository stood when the model last had to do with it.
     """
 
     continuity: Continuity = field(default_factory=Continuity)
     envelopes: Envelopes = field(default_factory=Envelopes)
+    repository: RepositoryMemory = field(default_factory=RepositoryMemory)
     _grants: dict[str, Grants] = field(default_factory=dict)
     _guard: SecretGuard | None = None
     _made_for: tuple[object, ...] = ()

@@ -17,6 +17,7 @@ from zidane_lab.agent.hooks import HookBundle, HookBus
 from zidane_lab.agent.nudges import ProgressNudges
 from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.preview_reminder import PreviewReminder
+from zidane_lab.agent.repository_notices import RepositoryNotices
 from zidane_lab.agent.secret_guard import SecretGuard
 from zidane_lab.agent.stale_notices import StaleNotices
 from zidane_lab.agent.task_notices import TaskNotices
@@ -140,6 +141,8 @@ def set_up(
     hooks.use(ProgressNudges())
     hooks.use(PreviewReminder(session))
     hooks.use(TaskNotices(lambda: tasks))
+    if place is None or place.info.is_local:
+        hooks.use(RepositoryNotices(Path.cwd, kept.repository))
     hooks.use(StaleNotices(session, Path.cwd(), place))
     keep(hooks, session, settings, kept, guard)
     hooks.use(journal)  # after what makes the result that is kept

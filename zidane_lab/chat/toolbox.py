@@ -91,6 +91,8 @@ def write_tools() -> tuple[Tool, ...]:
 
 def command_tools(box: Toolbox, names: Callable[[], frozenset[str]]) -> tuple[Tool, ...]:
     """Return the tools that run commands, in the foreground and as tasks."""
+    from zidane_lab.tools.monitor import monitor_tool
+    from zidane_lab.tools.recipe import recipe_tool
     from zidane_lab.tools.shell import ShellOptions, shell_tool
     from zidane_lab.tools.tasks import task_tools
 
@@ -98,8 +100,9 @@ def command_tools(box: Toolbox, names: Callable[[], frozenset[str]]) -> tuple[To
         path = box.notebook()
         return None if path is None else str(path)
 
-    shell = shell_tool(ShellOptions(tools=names, notebook=notebook), tasks=box.tasks)
-    return (shell, *(task_tools(box.tasks) if box.tasks is not None else ()))
+    options = ShellOptions(tools=names, notebook=notebook, detach=box.tasks is not None)
+    found = (shell_tool(options, tasks=box.tasks), recipe_tool(options, tasks=box.tasks))
+    return found if box.tasks is None else (*found, monitor_tool(box.tasks, options), *task_tools(box.tasks))
 
 
 def web_tools() -> tuple[Tool, ...]:

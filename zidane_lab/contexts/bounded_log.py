@@ -13,9 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from zidane_lab.errors import ToolError
 from zidane_lab.session.layout import make_folder, make_own_folder
 
-__all__ = ["LOG_BYTES", "MEMORY_BYTES", "BoundedLog", "Piece", "in_memory", "in_session_folder", "in_temporary_file"]
+__all__ = [
+    "LOG_BYTES",
+    "MEMORY_BYTES",
+    "BoundedLog",
+    "Piece",
+    "in_memory",
+    "in_session_folder",
+    "in_temporary_file",
+    "read_piece",
+]
 
 LOG_BYTES: Final = 16 * 1_048_576
 """Most bytes of a log in a file."""
@@ -149,6 +159,25 @@ class BoundedLog:
         if self._file is not None:
             self._file.close()
         self._file = self._path = None
+
+
+def read_piece(path: Path, start: int | None, size: int) -> tuple[Piece, int]:
+    """Return a piece of a log that another process wrote (its end, without a start), and how long the file is.
+
+    Raises
+    ------
+    ToolError
+        It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            total = file.seek(0, io.SEEK_END)
+            begin = max(0, total - size) if start is None or start > total else max(0, start)
+            file.seek(begin)
+            data = file.read(size)
+    except OSError as error:
+        raise ToolError(f"The log {path.name} cannot be read: {error}.", hint="Run the command again.") from error
+    return Piece(data, begin, begin + len(data)), total
 
 
 def in_memory() -> IO[bytes]:

@@ -28,7 +28,10 @@ QUIET_SECONDS: Final = 0.2
 """How long nothing may come after the command's end until output counts as over: something it left running may hold
 the pipe open for ever."""
 STUCK_SECONDS: Final = 2.0
-"""How long a listener that does not return may hold up the end of a command that was stopped."""
+"""How long a listener that does not return may hold up the end of a command that was stopped, and how long something
+that a command left running may go on printing until the output counts as over all the same."""
+PIECES_IN_PIPES: Final = 40
+"""Pieces that may still be in the two pipes when a command ends; what comes after them was written by others."""
 LINGER_SECONDS: Final = 0.05
 """A pipeline's members may need a moment longer than its last one."""
 
@@ -141,10 +144,16 @@ class LocalCommand:
 
     def kill(self) -> None:
         """End it and everything it started, from any thread and without waiting for its output."""
-        end_family(self._process.pid, grace=0, known=self._left if self._has_exited else None)
+        end_family(self._process.pid, grace=0, known=self._known())
+
+    def _known(self) -> list[Process] | None:
+        """Return what there is to end of a command that has ended; ``None`` for one that runs. Blocks for a moment."""
+        if not self._has_exited:
+            return None
+        return self._left if self._done.done() else members(self._process.pid)
 
     async def _end(self, grace: float) -> None:
-        known = self._left if self._has_exited else None
+        known = await asyncio.to_thread(self._known)
         await asyncio.to_thread(end_family, self._process.pid, grace=grace, known=known)
         if self._done.done():
             self._left = []
@@ -183,19 +192,21 @@ class LocalCommand:
 
     async def _settle(self, code: int, seconds: float) -> None:
         """Take the rest of the output, see what was left running, and say that it is over."""
-        patience = time.monotonic() + STUCK_SECONDS
+        patience, at_exit = time.monotonic() + STUCK_SECONDS, self._pieces
         while not self._eof.is_set():
             before = self._pieces
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._eof.wait(), QUIET_SECONDS)
-            is_stuck = self._stopped and time.monotonic() > patience
-            if self._pieces == before and (not self._delivering or is_stuck):
+            is_late = time.monotonic() > patience
+            if self._pieces == before and (not self._delivering or (is_late and self._stopped)):
+                break
+            if is_late and (not self._delivering or self._pieces > at_exit + PIECES_IN_PIPES):
                 break
         left = await asyncio.to_thread(members, self._process.pid)
         if left:
             await asyncio.sleep(LINGER_SECONDS)
             left = await asyncio.to_thread(members, self._process.pid)
-        self._left = left
+        self._left, self._deaf = left, True
         if left:
             owned.leave(self._process.pid, left)
         else:

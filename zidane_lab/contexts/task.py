@@ -48,6 +48,8 @@ class TaskInfo:
         Processes it left running when it ended.
     reason
         Why it ended as it did, when the exit code does not say it.
+    is_detached
+        Whether it goes on without the kernel.
     """
 
     id: str
@@ -65,6 +67,7 @@ class TaskInfo:
     log: Path | None = None
     left_running: int = 0
     reason: str = ""
+    is_detached: bool = False
 
     @property
     def summary(self) -> str:
@@ -77,7 +80,8 @@ class TaskInfo:
         verb = "has been running for" if self.status == "running" else f"{self.status} after"
         quiet = f"; no output for {self.quiet_seconds:.0f} s" if self.quiet_seconds >= 60 else ""
         left = f"; {self.left_running} processes it started still run" if self.left_running else ""
-        return f"{verb} {self.seconds:.1f} s{f' ({how})' if how else ''}{quiet}{left}"
+        kept = "; detached" if self.is_detached else ""
+        return f"{verb} {self.seconds:.1f} s{f' ({how})' if how else ''}{quiet}{left}{kept}"
 
 
 @dataclass(slots=True)

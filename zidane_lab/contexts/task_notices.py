@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from zidane_lab.contexts.lines import LineSplitter
 from zidane_lab.contexts.task import TaskInfo
 
-__all__ = ["TAG", "completion_notice", "lines_notice", "tail_text"]
+__all__ = ["TAG", "Notice", "completion_notice", "lines_notice", "tail_text"]
 
 TAG: Final = "task-notification"
 
 TAIL_LINES: Final = 20
 TAIL_BYTES: Final = 2_000
 _LONGEST_LABEL: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something to tell of a task; ``is_end``: that it has ended."""
+
+    task_id: str
+    text: str
+    is_end: bool = False
 
 
 def tail_text(data: bytes, *, lines: int = TAIL_LINES) -> str:

@@ -1,7 +1,9 @@
 """Background tasks of a session: start, look, wait, cancel, and each end told exactly once.
 
 Tasks live as long as the kernel, at most: they end with :meth:`TaskRegistry.aclose`, when the registry is let go of,
-and with the kernel (:mod:`zidane_lab.contexts.owned`). Their logs stay in the session's ``tasks/`` folder.
+and with the kernel (:mod:`zidane_lab.contexts.owned`). Detached ones go on without it. Logs, and records of how tasks
+stand, stay in the session's ``tasks/`` folder, where a later process finds them
+(:mod:`zidane_lab.contexts.kept_tasks`).
 """
 
 from __future__ import annotations
@@ -10,15 +12,26 @@ import asyncio
 import contextlib
 import re
 import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from zidane_lab.contexts import owned
 from zidane_lab.contexts.base import Command, Completed, ExecutionContext, OnOutput, Running
-from zidane_lab.contexts.bounded_log import LOG_BYTES, MEMORY_BYTES, BoundedLog, Piece, in_memory, in_session_folder
+from zidane_lab.contexts.bounded_log import (
+    LOG_BYTES,
+    MEMORY_BYTES,
+    BoundedLog,
+    Piece,
+    in_memory,
+    in_session_folder,
+    read_piece,
+)
+from zidane_lab.contexts.kept_tasks import OtherTasks
 from zidane_lab.contexts.task import Task, TaskInfo, TaskKind, Watch
-from zidane_lab.contexts.task_notices import TAIL_BYTES, completion_notice, lines_notice
+from zidane_lab.contexts.task_notices import TAIL_BYTES, Notice, completion_notice, lines_notice
+from zidane_lab.contexts.task_records import RecordBook, TaskRecord, this_process
 from zidane_lab.errors import ToolError
 
 if TYPE_CHECKING:
@@ -30,7 +43,7 @@ MAX_RUNNING: Final = 15
 MOST_FINISHED: Final = 100
 """Tasks that have ended and are still known; the logs of all stay."""
 
-_LOG_NAME: Final = re.compile(r"task-(\d{1,9})\.log", re.ASCII)
+_FILE_NAME: Final = re.compile(r"task-(\d{1,9})\.(?:log|json)", re.ASCII)
 
 
 class TaskRegistry:
@@ -67,6 +80,9 @@ class TaskRegistry:
         self._handles: dict[str, Running] = {}
         self._stops: set[asyncio.Task[Any]] = set()
         self._last = self._starting = 0
+        self._records = RecordBook()
+        self._others = OtherTasks(self._folder, self._tasks.keys())
+        self._offers: list[Notice] = []
         self._listeners: list[Callable[[], None]] = []
         # A host that forgets to close must not leave processes behind. At exit others see to that.
         weakref.finalize(self, _kill_all, self._handles).atexit = False
@@ -130,7 +146,7 @@ class TaskRegistry:
         ToolError
             Too many run already.
         """
-        running = [task.id for task in self._tasks.values() if task.status == "running"]
+        running = [info.id for info in self.tasks() if info.status == "running"]
         if len(running) + self._starting >= self._max_running:
             raise ToolError(
                 f"{len(running)} background tasks run already: {', '.join(running)}.",
@@ -140,8 +156,7 @@ class TaskRegistry:
     def _make(self, command: Command, kind: TaskKind, label: str) -> Task:
         self.check_room()
         folder = self._folder()
-        self._last = max(self._last, _last_number(folder)) + 1
-        name = f"task-{self._last}"
+        name = self._next_name(folder)
         if folder is None:
             log, path = BoundedLog(in_memory, limit=min(self._log_bytes, MEMORY_BYTES)), None
         else:
@@ -153,28 +168,64 @@ class TaskRegistry:
             if (tell := seen()) is not None:
                 tell(task, watch)
 
-        label, text = label or command.text, command.text
-        if self.screen is not None:
-            label, text = self.screen.text(label), self.screen.text(text)
+        label, text = self._shown(label or command.text), self._shown(command.text)
+        if folder is not None:
+            self._records.begin(folder, TaskRecord(name, kind, label, text, command.cwd, this_process()))
         return Task(name, kind, label, text, command.cwd, log=log, path=path, on_line=on_line, screen=self.screen)
+
+    def _next_name(self, folder: Path | None) -> str:
+        self._last = max(self._last, _last_number(folder)) + 1
+        return f"task-{self._last}"
+
+    def _shown(self, text: str) -> str:
+        return text if self.screen is None else self.screen.text(text)
+
+    async def start_detached(self, place: ExecutionContext, command: Command, *, label: str = "") -> TaskInfo:
+        """Start a command as a task that outlives the kernel (:mod:`zidane_lab.contexts.detached`).
+
+        Raises
+        ------
+        ToolError
+            Too many run already, or there can be none here: without a folder, or anywhere but on this very machine.
+        OSError
+            The command cannot be started.
+        """
+        from zidane_lab.contexts.detached import Detached, start_detached
+        from zidane_lab.contexts.process import LocalProcess, kernel_free_environment
+
+        folder = self._folder()
+        if folder is None or type(place) is not LocalProcess:
+            raise ToolError("Tasks can be detached only on this machine, in a session that is kept.")
+        self.check_room()
+        name, cwd = self._next_name(folder), command.cwd or place.cwd
+        label, shown = self._shown(label or command.text), self._shown(command.text)
+        order = Detached(folder, name, label, shown, command, cwd, self._log_bytes, self.screen is not None)
+        self._starting += 1
+        try:
+            await asyncio.to_thread(start_detached, order, kernel_free_environment())
+        finally:
+            self._starting -= 1
+        return self.get(name)
 
     def _enter(self, task: Task, running: Running) -> None:
         task.running = running
         if running.id.isdigit():
             owned.describe(int(running.id), role="monitor" if task.kind == "monitor" else "task", label=task.label)
         self._tasks[task.id], self._handles[task.id] = task, running
+        self._records.note(task.info)
         self._endings[task.id] = asyncio.ensure_future(_until_end(task, running, weakref.WeakMethod(self._ended)))
         if task.status != "running":
             self._stop(task)
         finished = [each.id for each in self._tasks.values() if each.status != "running" and each.is_announced]
         for old in finished[: max(0, len(finished) - MOST_FINISHED)]:
             del self._tasks[old], self._endings[old]
+            self._records.forget(old)
 
     # --- looking ------------------------------------------------------------------------------
 
     def tasks(self) -> tuple[TaskInfo, ...]:
-        """Return how all tasks stand, oldest first."""
-        return tuple(task.info for task in self._tasks.values())
+        """Return how all tasks stand, oldest first: of others only detached ones and those whose end is not known."""
+        return (*self._others.infos(), *(task.info for task in self._tasks.values()))
 
     def get(self, task_id: str) -> TaskInfo:
         """Return how a task stands.
@@ -184,48 +235,42 @@ class TaskRegistry:
         ToolError
             There is none of this name; the message has those there are.
         """
-        return self._task(task_id).info
+        found = self._found(task_id)
+        return found.info if isinstance(found, Task) else found
 
-    def _task(self, task_id: str) -> Task:
-        task = self._tasks.get(task_id)
-        if task is None:
-            known = ", ".join(self._tasks) or "none"
-            raise ToolError(f"There is no task {task_id!r} in this kernel.", hint=f"Tasks: {known}.")
-        return task
+    def _found(self, task_id: str) -> Task | TaskInfo:
+        """Return a task of ours, or how one of others stands."""
+        if (task := self._tasks.get(task_id)) is not None:
+            return task
+        if (info := self._others.find(task_id)) is not None:
+            return info
+        known = ", ".join(info.id for info in self.tasks()) or "none"
+        raise ToolError(f"There is no task {task_id!r} here.", hint=f"Tasks: {known}.")
 
     def read(self, task_id: str, start: int | None, size: int) -> tuple[Piece, int, TaskInfo | None]:
         """Return a piece of a task's output (its end, without a start), how long the whole is, and how it stands.
 
-        The log of a task of an earlier kernel is still read; how that one stands nobody knows.
+        The log of a task of an earlier kernel is still read, also where nobody knows how that one stands.
 
         Raises
         ------
         ToolError
             There is no such task, nor a log of its name.
         """
-        earlier = self._earlier_log(task_id) if task_id not in self._tasks else None
-        if earlier is not None:
-            try:
-                total = earlier.stat().st_size
-                begin = max(0, total - size) if start is None else min(max(0, start), total)
-                with earlier.open("rb") as file:
-                    file.seek(begin)
-                    data = file.read(size)
-            except OSError as error:
-                raise ToolError(
-                    f"The log of {task_id} cannot be read: {error}.", hint="Run the command again."
-                ) from error
-            return Piece(data, begin, begin + len(data)), total, None
-        task = self._task(task_id)
-        piece = task.log.newest(size) if start is None else task.log.read(start, size)
-        return piece, task.log.total, task.info
+        if (task := self._tasks.get(task_id)) is not None:
+            piece = task.log.newest(size) if start is None else task.log.read(start, size)
+            return piece, task.log.total, task.info
+        if (path := self._others.log(task_id)) is not None:
+            piece, total = read_piece(path, start, size)
+            return self._screened(piece), total, self._others.find(task_id)
+        return Piece(b"", 0, 0), 0, self.get(task_id)
 
-    def _earlier_log(self, task_id: str) -> Path | None:
-        folder = self._folder()
-        if folder is None or not _LOG_NAME.fullmatch(f"{task_id}.log"):
-            return None
-        path = folder / "tasks" / f"{task_id}.log"
-        return path if path.is_file() and not path.is_symlink() and not path.parent.is_symlink() else None
+    def _screened(self, piece: Piece) -> Piece:
+        """Mask a piece of a log that another process wrote, which may have known fewer credentials than we do."""
+        if self.screen is None:
+            return piece
+        masked = self.screen.bytes()
+        return replace(piece, data=masked.feed(piece.data) + masked.finish())
 
     # --- waiting and ending -------------------------------------------------------------------
 
@@ -240,22 +285,28 @@ class TaskRegistry:
         ToolError
             One of the ids is no task's.
         """
-        tasks = (
-            [self._task(task_id) for task_id in task_ids]
-            if task_ids is not None
-            else [task for task in self._tasks.values() if task.status == "running" or not task.is_announced]
-        )
+        if task_ids is None:
+            untold = {info.id for info in self._others.untold()} | {offer.task_id for offer in self._offers}
+            untold |= {task.id for task in self._tasks.values() if not task.is_announced}
+            task_ids = [info.id for info in self.tasks() if info.status == "running" or info.id in untold]
+        names = list(dict.fromkeys(task_ids))
+        found = [self._found(name) for name in names]
+        tasks = [each for each in found if isinstance(each, Task)]
         for task in tasks:
             task.waiters += 1
+        others = [each.id for each in found if isinstance(each, TaskInfo)]
+        looking = [asyncio.ensure_future(self._others.until_end(name)) for name in others]
         try:
-            if tasks and all(task.status == "running" for task in tasks):
-                endings = {self._endings[task.id] for task in tasks}
+            if found and all(each.status == "running" for each in found):
+                endings = {self._endings[task.id] for task in tasks} | {*looking}
                 await asyncio.wait(endings, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.waiters -= 1
-        self.acknowledge(task.id for task in tasks)
-        return tuple(task.info for task in tasks)
+            for each in looking:
+                each.cancel()
+        self.acknowledge(names)
+        return tuple(self.get(name) for name in names)
 
     async def cancel(self, task_id: str, *, reason: str = "cancelled") -> TaskInfo:
         """End a task with everything it started; of one that has ended, what it left running.
@@ -265,7 +316,11 @@ class TaskRegistry:
         ToolError
             There is none of this name.
         """
-        task = self._task(task_id)
+        task = self._found(task_id)
+        if isinstance(task, TaskInfo):
+            await self._others.cancel(task_id)
+            self.acknowledge([task_id])
+            return self.get(task_id)
         if task.status == "running":
             task.status, task.reason = "cancelled", reason  # first: whatever it does now, it was cancelled
         if task.running is not None:
@@ -275,10 +330,15 @@ class TaskRegistry:
         return task.info
 
     async def aclose(self) -> None:
-        """End all tasks; nobody is told."""
+        """End all tasks but detached ones. Nobody is told now; whoever opens the session again will be."""
+        running = [task for task in self._tasks.values() if task.status == "running" or task.running is not None]
         for task in self._tasks.values():
             task.is_announced = True
-        await asyncio.gather(*(self.cancel(name, reason="the session was closed") for name in list(self._tasks)))
+            if task.status == "running":
+                task.status, task.reason = "cancelled", "the notebook was closed"
+        await asyncio.gather(*(task.running.stop() for task in running if task.running is not None))
+        if endings := [self._endings[task.id] for task in running]:
+            await asyncio.wait(endings)
 
     # --- telling ------------------------------------------------------------------------------
 
@@ -290,40 +350,71 @@ class TaskRegistry:
         ToolError
             There is none of this name, or it has ended.
         """
-        task = self._task(task_id)
-        if task.status != "running":
-            raise ToolError(f"{task_id} {task.info.summary}.", hint="Read its output with read_task_output.")
+        task = self._found(task_id)
+        if isinstance(task, TaskInfo) and task.status == "running":
+            raise ToolError(f"{task_id} is detached.", hint=f"Start a monitor with a command: tail -F {task.log}.")
+        if not isinstance(task, Task) or task.status != "running":
+            raise ToolError(f"{task_id} {self.get(task_id).summary}.", hint="Read its output with read_task_output.")
         task.watches.append(watch)
         return task.info
 
-    def acknowledge(self, task_ids: Collection[str] | Any) -> None:
+    def acknowledge(self, task_ids: Iterable[str]) -> None:
         """Take note that the model knows how these tasks stand: the end of one that has ended is not told any more."""
-        for task_id in task_ids:
+        for task_id in list(task_ids):
             task = self._tasks.get(task_id)
-            if task is not None and task.status != "running":
+            if task is not None and task.status == "running":
+                continue
+            self._offers = [offer for offer in self._offers if not (offer.is_end and offer.task_id == task_id)]
+            if task is None:
+                self._others.tell([task_id])
+            else:
                 task.is_announced = True
+                self._records.note(task.info, is_told=True)
 
-    def notifications(self) -> list[str]:
-        """Return what the model has not been told, each exactly once: lines that were waited for, and ends."""
-        notices = []
+    def offer(self) -> list[str]:
+        """Return what the model has not been told: lines that were waited for, and ends.
+
+        The same again next time, until :meth:`delivered` says that it was told, or a task is acknowledged.
+        """
         for task in self._tasks.values():
             for watch in task.watches:
                 lines, left_out = watch.drain()
                 if lines:
-                    goes_on = watch.is_active
-                    notices.append(
-                        lines_notice(task.info, watch.description, lines, left_out=left_out, goes_on=goes_on)
-                    )
+                    text = lines_notice(task.info, watch.description, lines, left_out=left_out, goes_on=watch.is_active)
+                    self._offers.append(Notice(task.id, text))
             task.watches = [watch for watch in task.watches if watch.is_active]
             if self._is_untold(task):
                 task.is_announced = True
-                notices.append(completion_notice(task.info, task.log.newest(TAIL_BYTES).data))
-        return notices
+                text = completion_notice(task.info, task.log.newest(TAIL_BYTES).data)
+                self._offers.append(Notice(task.id, text, is_end=True))
+        for info in self._untold_of_others():
+            text = completion_notice(info, self.read(info.id, None, TAIL_BYTES)[0].data)
+            self._offers.append(Notice(info.id, text, is_end=True))
+        return [offer.text for offer in self._offers]
+
+    def delivered(self) -> None:
+        """Take note that what was offered has been told."""
+        offers, self._offers = self._offers, []
+        # Of a monitor that ends with its line, that line says that it has ended.
+        announced = {task.id for task in self._tasks.values() if task.is_announced}
+        self.acknowledge(offer.task_id for offer in offers if offer.is_end or offer.task_id in announced)
+
+    def notifications(self) -> list[str]:
+        """Return what the model has not been told, and take it as told."""
+        texts = self.offer()
+        self.delivered()
+        return texts
 
     @property
     def has_notifications(self) -> bool:
         """Whether there is something to tell."""
-        return any(self._is_untold(task) or any(watch.lines for watch in task.watches) for task in self._tasks.values())
+        ours = self._tasks.values()
+        news = any(self._is_untold(task) or any(watch.lines for watch in task.watches) for task in ours)
+        return bool(self._offers) or news or bool(self._untold_of_others())
+
+    def _untold_of_others(self) -> list[TaskInfo]:
+        offered = {offer.task_id for offer in self._offers if offer.is_end}
+        return [info for info in self._others.untold() if info.id not in offered]
 
     def _is_untold(self, task: Task) -> bool:
         return self._endings[task.id].done() and not task.is_announced and not task.waiters
@@ -358,6 +449,7 @@ class TaskRegistry:
 
     def _ended(self, task: Task) -> None:
         self._handles.pop(task.id, None)
+        self._records.note(task.info)
         if not task.is_announced and not task.waiters:
             # Once the ending itself counts as done, or the listener would find nothing.
             asyncio.get_running_loop().call_soon(self._tell)
@@ -385,9 +477,9 @@ def _kill_all(handles: Mapping[str, Running]) -> None:
 
 
 def _last_number(folder: Path | None) -> int:
-    """Return the highest number of a task whose log is there already."""
+    """Return the highest number of a task that has left its log or record."""
     names: list[str] = []
     if folder is not None:
         with contextlib.suppress(OSError):
             names = [path.name for path in (folder / "tasks").iterdir()]
-    return max((int(match[1]) for name in names if (match := _LOG_NAME.fullmatch(name))), default=0)
+    return max((int(match[1]) for name in names if (match := _FILE_NAME.fullmatch(name))), default=0)

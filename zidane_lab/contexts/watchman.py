@@ -36,9 +36,14 @@ def watch(orders: int, parent: int) -> set[int]:
     """
     groups: set[int] = set()
     torn = b""
-    while os.getppid() == parent:
-        if not select.select([orders], [], [], LOOK_SECONDS)[0]:
-            continue
+    is_there = True
+    while True:
+        # The kernel may be gone before we have begun: what it wrote until then is read all the same.
+        is_there = is_there and os.getppid() == parent
+        if not select.select([orders], [], [], LOOK_SECONDS if is_there else 0)[0]:
+            if is_there:
+                continue
+            break
         data = os.read(orders, 4096)
         if not data:
             break

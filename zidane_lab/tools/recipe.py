@@ -1,4 +1,7 @@
-"""The ``recipe`` tool: run a task that the project defines for itself (make, just, package or Python scripts)."""
+"""The ``recipe`` tool: run a task that the project defines for itself.
+
+It runs the command line of :func:`~zidane_lab.tools.recipes.command_of`; who judges the call, judges that.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from zidane_lab.contexts.tasks import TaskRegistry
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.decorator import tool
 from zidane_lab.tools.places import place_of
-from zidane_lab.tools.recipes import choose, find_runners, listing
+from zidane_lab.tools.recipes import choose, command_of, find_runners, listing
 from zidane_lab.tools.shell import ShellOptions, prepare, run_prepared
 from zidane_lab.turns import TextBlock
 
@@ -22,11 +25,13 @@ def recipe_tool(options: ShellOptions | None = None, *, tasks: TaskRegistry | No
     async def recipe(
         context: ToolContext,
         op: Annotated[str, "The task and its arguments, as `test -x` or `make:test`; empty lists the tasks."] = "",
+        *,
+        intent: Annotated[str, "What this step is for, in a few words the person reads while it runs."] = "",
     ) -> ToolOutput:
-        """Run one of the project's own tasks, from its Makefile, justfile, package.json or pyproject.toml.
+        """Run one of the project's own tasks: of make, just, task, cargo, package.json or pyproject.toml.
 
-        Where several have a task of the same name, say which: `make:test`, `just:test`, `pkg:test`, `py:test`. What
-        follows the name is appended to the command as it is.
+        Where several have a task of the same name, say which: `make:test`, `just:test`, `task:test`, `pkg:test`,
+        `py:test`, `cargo:test`. What follows the name is appended to the command as it is.
         """
         place = place_of(context)
         runners = await find_runners(place)
@@ -35,7 +40,7 @@ def recipe_tool(options: ShellOptions | None = None, *, tasks: TaskRegistry | No
         if not op.strip():
             return ToolOutput((TextBlock(listing(runners)),))
         found, arguments = choose(op, runners)
-        prepared = prepare(chosen, place, f"{found.command} {arguments}".rstrip(), cwd=found.cwd)
-        return await run_prepared(context, place, prepared, chosen, tasks=tasks, label=f"recipe {op.strip()}")
+        prepared = prepare(chosen, place, command_of(found, arguments), cwd=found.cwd)
+        return await run_prepared(context, place, prepared, chosen, tasks=tasks, label=intent or f"recipe {op.strip()}")
 
     return tool(tier="execute")(recipe)

@@ -1,4 +1,4 @@
-"""The tasks a project defines for itself, read from its own files: make, just, package scripts, Python scripts.
+"""The tasks a project defines for itself, read from its own files: make, just, task, package scripts, Python, cargo.
 
 Nothing is run to find them: the files are read, and what cannot be read with certainty is left out.
 """
@@ -16,7 +16,7 @@ from typing import Any, Final
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import ToolError
 
-__all__ = ["Recipe", "Runner", "choose", "find_runners", "listing"]
+__all__ = ["Recipe", "Runner", "choose", "command_of", "find_runners", "listing"]
 
 MOST_LISTED: Final = 20
 """Recipes of one runner that are named."""
@@ -57,7 +57,8 @@ class Runner:
 
 async def find_runners(place: ExecutionContext) -> tuple[Runner, ...]:
     """Find what the working folder defines; runners without tasks are left out."""
-    found = [await _just(place), await _packages(place), await _make(place), await _python(place)]
+    kinds = (_just, _packages, _cargo, _make, _taskfile, _python)
+    found = [await kind(place) for kind in kinds]
     return tuple(runner for runner in found if runner.recipes)
 
 
@@ -120,6 +121,33 @@ async def _just(place: ExecutionContext) -> Runner:
                 recipes.append(Recipe(match["name"], f"just {shlex.quote(match['name'])}", known))
             doc, hidden = "", False
     return Runner("just", tuple(recipes))
+
+
+_TASK: Final = re.compile(r"""^(?P<indent> +)(?P<quote>['"]?)(?P<name>[\w][\w:./-]*)(?P=quote)\s*:(?:\s|$)""")
+_TASK_FACT: Final = re.compile(r"^ +(?P<key>desc|internal)\s*:\s*(?P<value>\S.*?)\s*$")
+
+
+async def _taskfile(place: ExecutionContext) -> Runner:
+    """Read a Taskfile's tasks as far as its layout tells them; a task without a description is one all the same."""
+    text = await _text(place, "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml")
+    docs: dict[str, str] = {}
+    hidden: set[str] = set()
+    inside, depth, name = False, 0, ""
+    for line in (text or "").splitlines():
+        if line[:1] not in {" ", "#", ""}:
+            inside, depth, name = line.split("#")[0].rstrip() == "tasks:", 0, ""
+            continue
+        match = _TASK.match(line) if inside else None
+        if match is not None and (not depth or len(match["indent"]) == depth):
+            depth, name = len(match["indent"]), match["name"]
+            docs.setdefault(name, "")
+        elif name and (fact := _TASK_FACT.match(line)) is not None:
+            if fact["key"] == "desc":
+                docs[name] = docs[name] or fact["value"].strip("\"'")
+            elif fact["value"].lower() == "true":
+                hidden.add(name)
+    recipes = (Recipe(each, f"task {shlex.quote(each)}", doc) for each, doc in docs.items() if each not in hidden)
+    return Runner("task", tuple(recipes))
 
 
 # --- package.json ---------------------------------------------------------------------------------
@@ -190,6 +218,25 @@ def _json(text: str | None) -> Mapping[str, Any] | None:
 
 # --- pyproject.toml -------------------------------------------------------------------------------
 
+
+async def _cargo(place: ExecutionContext) -> Runner:
+    """Return what cargo does for a package or a workspace."""
+    manifest = _toml(await _text(place, "Cargo.toml"))
+    if not {"package", "workspace"} & set(manifest):
+        return Runner("cargo", ())
+    names = ["build", "check", "test", "bench", "doc"]
+    if "bin" in manifest or await _text(place, "src/main.rs") is not None:
+        names.insert(2, "run")
+    return Runner("cargo", tuple(Recipe(name, f"cargo {name}") for name in names))
+
+
+def _toml(text: str | None) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+
+
 _PYTHON: Final = (
     (("project", "scripts"), ""),
     (("tool", "poe", "tasks"), "poe "),
@@ -200,10 +247,7 @@ _PYTHON: Final = (
 
 
 async def _python(place: ExecutionContext) -> Runner:
-    try:
-        project: Any = tomllib.loads(await _text(place, "pyproject.toml") or "")
-    except (ValueError, RecursionError):
-        return Runner("py", ())
+    project = _toml(await _text(place, "pyproject.toml"))
     recipes: dict[str, Recipe] = {}
     for keys, prefix in _PYTHON:
         table: Any = project
@@ -261,3 +305,11 @@ def choose(op: str, runners: Iterable[Runner]) -> tuple[Recipe, str]:
     if not found:
         raise ToolError(f"There is no task {head!r}.", hint=known)
     return found[0][1], tail.strip()
+
+
+def command_of(recipe: Recipe, arguments: str) -> str:
+    """Return the command line that runs a task with arguments, which a shell reads as they are.
+
+    Whoever judges a call before it runs must judge this very text.
+    """
+    return f"{recipe.command} {arguments}".rstrip()

@@ -13,16 +13,16 @@ from typing import Annotated, Final, Literal
 
 from zidane_lab.contexts.base import Command, ExecutionContext
 from zidane_lab.contexts.tasks import TaskRegistry
-from zidane_lab.errors import ConfigurationError, ToolError, ToolNotAllowedError
+from zidane_lab.errors import ConfigurationError, ToolError, ToolInputError, ToolNotAllowedError
 from zidane_lab.tools.allowed_commands import why_not_allowed
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.tools.command_line import NON_INTERACTIVE, check_environment, lift_cd
 from zidane_lab.tools.decorator import tool
 from zidane_lab.tools.places import place_of
 from zidane_lab.tools.shell_running import Foreground, start_error, task_output
-from zidane_lab.tools.steering import RULES, SteerRule, runs_notebook, steer
+from zidane_lab.tools.steering import RULES, SteerRule, forgotten, runs_notebook, steer
 
-__all__ = ["Prepared", "ShellOptions", "prepare", "run_prepared", "shell_tool", "start_task"]
+__all__ = ["BACKGROUND_AFTER", "Prepared", "ShellOptions", "prepare", "run_prepared", "shell_tool", "start_task"]
 
 DESCRIPTION: Final = """\
 Run a command line in the project's shell (bash where there is one): builds, tests, git, package managers, programs. \
@@ -35,6 +35,12 @@ file tool can, and use run_python for Python that concerns the user's variables.
 BACKGROUND: Final = """ \
 A server, a long build or training goes into the background with background=true: you go on at once and are told when \
 it ends."""
+
+DETACH: Final = """ \
+With detach=true as well it goes on even when the kernel ends; the user is asked about that each time."""
+
+BACKGROUND_AFTER: Final = 60.0
+"""Seconds in the foreground where commands go to the background by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +67,15 @@ class ShellOptions:
     timeout
         Seconds a command may take when the call says nothing; ``None`` for no limit.
     background_after
-        Seconds after which a command in the foreground goes on as a task; ``None`` for never.
+        Seconds after which a command in the foreground goes on as a task (a second before its time limit at the
+        latest); ``None`` for never. :data:`BACKGROUND_AFTER` is what suits most.
     nudge_after
         Seconds after which the person is told that a command still runs.
+    shorten
+        Whether noise of well-known programs is left out of what the model gets, where the whole can be kept
+        (:mod:`zidane_lab.tools.minimise`).
+    detach
+        Whether tasks are offered that outlive the kernel (:mod:`zidane_lab.contexts.detached`).
     """
 
     steer: Literal["off", "note", "refuse"] = "note"
@@ -76,6 +88,8 @@ class ShellOptions:
     timeout: float | None = None
     background_after: float | None = None
     nudge_after: float = 60.0
+    shorten: bool = True
+    detach: bool = False
 
     def __post_init__(self) -> None:
         for name in ("timeout", "background_after", "nudge_after"):
@@ -130,7 +144,7 @@ def prepare(
             env={**NON_INTERACTIVE, **({"CI": "true"} if options.ci else {}), **options.env, **env},
             timeout=timeout if timeout is not None else options.timeout,
         ),
-        _steered(options, rest),
+        (*_steered(options, rest), *forgotten(rest)),
     )
 
 
@@ -178,16 +192,21 @@ def shell_tool(options: ShellOptions | None = None, *, tasks: TaskRegistry | Non
         env: Annotated[dict[str, str] | None, "Variables to set for this command."] = None,
         timeout: Annotated[float | None, "End it after this many seconds; leave out for no limit."] = None,
         background: Annotated[bool, "Start it as a background task and go on at once."] = False,
+        detach: Annotated[bool, "Let the background task outlive the kernel."] = False,
     ) -> ToolOutput:
         place = place_of(context)
         prepared = prepare(chosen, place, command, cwd=cwd, env=env, timeout=timeout)
+        if detach and not (background and chosen.detach):
+            raise ToolInputError("detach is only for tasks: it needs background=true, and to be on offer here.")
         if background:
-            return await start_task(place, prepared, tasks, label=intent)
+            return await start_task(place, prepared, tasks, label=intent, detach=detach)
         return await run_prepared(context, place, prepared, chosen, tasks=tasks, label=intent)
 
-    description = DESCRIPTION if tasks is None else DESCRIPTION + BACKGROUND
+    if tasks is None:
+        return _without(tool(name="shell", description=DESCRIPTION, tier="execute")(shell), "background", "detach")
+    description = DESCRIPTION + BACKGROUND + (DETACH if chosen.detach else "")
     made = tool(name="shell", description=description, tier="execute")(shell)
-    return made if tasks is not None else _without(made, "background")
+    return made if chosen.detach else _without(made, "detach")
 
 
 async def run_prepared(
@@ -207,12 +226,18 @@ async def run_prepared(
         tasks=tasks,
         background_after=options.background_after,
         nudge_after=options.nudge_after,
+        shorten=options.shorten,
         notes=list(prepared.notes),
     ).run(context)
 
 
 async def start_task(
-    place: ExecutionContext, prepared: Prepared, tasks: TaskRegistry | None, *, label: str = ""
+    place: ExecutionContext,
+    prepared: Prepared,
+    tasks: TaskRegistry | None,
+    *,
+    label: str = "",
+    detach: bool = False,
 ) -> ToolOutput:
     """Start a command as a background task.
 
@@ -224,14 +249,16 @@ async def start_task(
     if tasks is None:
         raise ToolError("There are no background tasks here.", hint="Run it in the foreground.")
     try:
-        info = await tasks.start(place, prepared.command, label=label)
+        start = tasks.start_detached if detach else tasks.start
+        info = await start(place, prepared.command, label=label)
     except OSError as error:
         raise start_error(prepared.command, error) from error
     notes = [f"[{note}]" for note in prepared.notes]
-    return task_output(info.id, tasks, "\n".join([f"[started in the background as {info.id}]", *notes]))
+    how = ", detached: it goes on when the kernel ends, until it is cancelled or done" if detach else ""
+    return task_output(info.id, tasks, "\n".join([f"[started in the background as {info.id}{how}]", *notes]))
 
 
-def _without(made: Tool, name: str) -> Tool:
-    """Return a tool that does not offer one of its arguments."""
-    properties = {key: value for key, value in made.parameters["properties"].items() if key != name}
+def _without(made: Tool, *names: str) -> Tool:
+    """Return a tool that does not offer some of its arguments."""
+    properties = {key: value for key, value in made.parameters["properties"].items() if key not in names}
     return replace(made, parameters={**made.parameters, "properties": properties})

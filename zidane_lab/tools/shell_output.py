@@ -43,6 +43,11 @@ class SettledLines:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._begun = ""
 
+    @property
+    def begun(self) -> str:
+        """A line that has no end yet, as it came."""
+        return self._begun
+
     def feed(self, data: bytes, *, final: bool = False) -> str:
         """Return the lines that are complete now; with ``final`` also one without an end."""
         text = self._begun + self._decoder.decode(data, final)
@@ -116,5 +121,6 @@ class ShellOutput:
         self._log.discard()
 
     def so_far(self) -> bytes:
-        """Return the text of whole lines up to now."""
-        return self._log.whole()
+        """Return the text up to now; lines that have only begun come last."""
+        begun = "".join(self._lines[stream].begun for stream in ("stderr", "stdout"))
+        return self._log.whole() + begun.encode("utf-8", "replace")

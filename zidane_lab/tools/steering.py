@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from zidane_lab.errors import ConfigurationError
 from zidane_lab.tools.command_line import is_operator, words
 
-__all__ = ["RULES", "SteerRule", "pattern_rule", "runs_notebook", "steer"]
+__all__ = ["RULES", "SteerRule", "forgotten", "pattern_rule", "runs_notebook", "steer"]
 
 Matcher: TypeAlias = Callable[[str, list[str]], bool]
 """From a command and its words to whether a rule is about it."""
@@ -120,6 +120,33 @@ def steer(command: str, available: Collection[str], rules: Collection[SteerRule]
     if not parts:
         return None
     return next((rule for rule in rules if rule.tool in available and rule.matches(command, parts)), None)
+
+
+_STATE: Final = frozenset({"export", "source", ".", "alias", "unset", "unalias", "shopt"})
+
+
+def forgotten(command: str) -> tuple[str, ...]:
+    """Return a note for a command whose last step only sets what the next call will not know, and none for others.
+
+    A folder gone to, variables exported, an environment activated: each call has a shell of its own.
+    """
+    steps: list[list[str]] = [[]]
+    for word in words(command.strip()) or ():
+        if not is_operator(word):
+            steps[-1].append(word)
+        elif word.strip("\n") in {"", ";", "&&"}:
+            steps.append([])
+        else:
+            return ()  # in pipes, subshells and redirections other rules hold
+    last = next((step for step in reversed(steps) if step), [])
+    if not last:
+        return ()
+    activates = last[:2] in (["conda", "activate"], ["mamba", "activate"], ["pyenv", "shell"], ["nvm", "use"])
+    if last[0] in {"cd", "pushd", "popd"}:
+        return ("nothing of this is there in the next call: give the folder as cwd, or join steps with &&",)
+    if last[0] in _STATE or activates:
+        return ("nothing of this is there in the next call: give variables as env, or join steps with &&",)
+    return ()
 
 
 _RUNNERS: Final = re.compile(

@@ -115,7 +115,7 @@ def read_task_output_tool(registry: TaskRegistry) -> Tool:
         if info is not None and info.status != "running":
             registry.acknowledge([task])
         text = visible(SettledLines().feed(data, final=True)).rstrip("\n")
-        how = info.summary if info is not None else "belongs to an earlier kernel, which has ended"
+        how = info.summary if info is not None else "belongs to an earlier kernel"
         notes = [f"[{task} {how}]"]
         if after is not None and start > after:
             notes.insert(0, f"[bytes {after:,}–{start:,} are not kept]")
