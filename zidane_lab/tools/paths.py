@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import itertools
 import os
@@ -60,11 +61,9 @@ def require_path(path: str) -> None:
     ToolError
         It is empty, or has characters that stand for no bytes: NUL, half of a surrogate pair.
     """
-    try:
+    with contextlib.suppress(UnicodeEncodeError):
         if path.strip() and "\0" not in path and path.encode("utf-8", "surrogateescape"):
             return
-    except UnicodeEncodeError:
-        pass
     raise _no_path(path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from typing import Any, Final
@@ -31,10 +32,8 @@ def parse_object(text: str) -> dict[str, Any]:
     ToolError
         It holds none, or a name twice.
     """
-    try:
+    with contextlib.suppress(ValueError, RecursionError):  # plain JSON; what is none is read again below
         return _object(text)
-    except (ValueError, RecursionError):
-        pass
     try:
         return _object(_as_json(text))
     except (ValueError, RecursionError) as error:
