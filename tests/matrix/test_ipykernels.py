@@ -15,7 +15,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 VERSIONS = ("6.31.0", "7.1.0", "7.4.0")
-SUITES = ("tests/kernel/test_live.py", "tests/kernel/test_remote.py", "tests/notebook/test_magics.py")
+SUITES = (
+    "tests/kernel/test_live.py",
+    "tests/kernel/test_remote.py",
+    *(
+        f"tests/notebook/test_{name}.py"
+        for name in ("magics", "magics_background", "cell_interactions", "rpc_kernel", "rpc_cell", "secrets_magics")
+    ),
+)
 
 
 def kernel_python(version: str) -> Path:
@@ -24,7 +31,7 @@ def kernel_python(version: str) -> Path:
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
-    wanted = [f"ipykernel=={version}", "matplotlib", "pandas"]
+    wanted = [f"ipykernel=={version}", "ipywidgets", "matplotlib", "pandas"]
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "-e", str(ROOT), *wanted], check=True)
     return python
