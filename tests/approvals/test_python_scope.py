@@ -87,12 +87,12 @@ def test_code_that_is_not_all_seen_is_not_remembered(code):
     assert not scope(code).is_coverable
 
 
-def test_no_risky_piece_is_remembered_more_broadly_than_by_folder_variable_or_itself():
+def test_no_risky_piece_is_remembered_more_broadly_than_by_folder_variable_library_or_itself():
     protected = CORPUS["PROTECTED"]
     for code in RISKY:
         found = scope(code, protected)
         for token in found.tokens:
-            assert token.startswith(("code-", "writes@")) or "-your-variable-" in token, (code, token)
+            assert token.startswith(("code-", "writes@", "uses-")) or "-your-variable-" in token, (code, token)
         if any(token.startswith("writes@") for token in found.tokens):
             assert found.targets
 

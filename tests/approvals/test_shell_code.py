@@ -164,7 +164,7 @@ def test_ordinary_risks_are_not_critical(command):
         "$x",
         "ls '",
         "sh x",
-        "find . -exec ls {} +",
+        "find . -exec grep x {} +",
         "awk 'BEGIN{system(\"ls\")}'",
         "PATH=. ls",
         "ls() { ls; }",

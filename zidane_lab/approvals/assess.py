@@ -20,6 +20,7 @@ from zidane_lab.approvals.safelist import (
     host_of,
     suggest_entries,
 )
+from zidane_lab.approvals.secret_files import Looks
 from zidane_lab.approvals.secrets import looks_secret
 from zidane_lab.tools.base import Tier
 from zidane_lab.tools.reading.targets import is_url
@@ -98,11 +99,12 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a call is judged by: the project, names of the user's variables, what names stand for."""
+    """What a call is judged by: the project, names of the user's variables, what names stand for, what was seen."""
 
     project: Project | None = None
     protected: frozenset[str] = frozenset()
     known: Mapping[str, str] = field(default_factory=dict)
+    looks: Looks = field(default_factory=Looks)
 
 
 @dataclass(frozen=True, slots=True)

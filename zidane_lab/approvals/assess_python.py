@@ -21,7 +21,7 @@ def assess_python(arguments: Mapping[str, Any], around: Surroundings) -> Assessm
     if not isinstance(code, str):
         return Assessment("execute", "execute", ("its code is not a text",), is_coverable=False)
     verdict = classify(code, protected=around.protected, known=around.known)
-    reached = python_reach(code, around.project)
+    reached = python_reach(code, around.project, around.looks)
     if verdict.risk == "pure":
         reasons = reached.secrets or ("it runs code",)
         reach = Assessment("execute", "execute" if reached.secrets else "compute", reasons, reached.secrets)

@@ -39,7 +39,7 @@ def assess_shell(arguments: Mapping[str, Any], around: Surroundings) -> Assessme
     given = arguments.get("cwd")
     folder = given if isinstance(given, str) else ""
     variables = arguments.get("env")
-    ground = _ground(around.project, folder, variables if isinstance(variables, Mapping) else {})
+    ground = _ground(around, folder, variables if isinstance(variables, Mapping) else {})
     verdict = classify_shell(command, folder=folder)
     if ground.is_local and {plain_name(head.name) for head in verdict.heads} <= _LOOKED_AT:
         verdict = classify_shell(command, folder=folder, patterns=False)
@@ -79,11 +79,12 @@ def _added(verdict: ShellVerdict, reasons: tuple[str, ...]) -> Iterator[str]:
     yield from (why for why in verdict.critical if not any(reason.startswith(why) for reason in reasons))
 
 
-def _ground(project: Project | None, folder: str, variables: Mapping[str, Any]) -> Ground:
+def _ground(around: Surroundings, folder: str, variables: Mapping[str, Any]) -> Ground:
+    project = around.project
     is_local = project is None or project.is_local
     cwd = str(Path.cwd()) if project is None else project.cwd
     env = {**(os.environ if is_local else {}), **{str(name): str(value) for name, value in variables.items()}}
-    return Ground(cwd, is_local, env).at(folder)
+    return Ground(cwd, is_local, env, around.looks).at(folder)
 
 
 def _linked(verdict: ShellVerdict, ground: Ground) -> tuple[str, ...]:

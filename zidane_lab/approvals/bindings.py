@@ -12,8 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Final
 
+from zidane_lab.approvals.handing import is_made_here
 from zidane_lab.approvals.origins import Names
 from zidane_lab.approvals.rules import CONVENTIONAL
+from zidane_lab.approvals.verbs import judge_stored
 
 __all__ = ["BindingVisitor"]
 
@@ -71,19 +73,29 @@ class BindingVisitor(ast.NodeVisitor, ABC):
         """Report ``module.attribute = …``."""
         for origin in self.names.origins(node.value):
             full = f"{origin}.{node.attr}"
+            if full.endswith("plotting.backend"):
+                self.report(node, "loads a module by its name")
             if not full.startswith(_SETTINGS) and self.is_module(origin):
                 self.report(node, f"changes {full} for everybody")
         if node.attr in {"__class__", "__dict__"}:
             self.report(node, "changes what an object is")
-        if isinstance(node.value, ast.Attribute) and node.value.attr == "__class__":
+        owner = node.value
+        by_type = isinstance(owner, ast.Call) and "type" in self.names.origins(owner.func)
+        if by_type or (isinstance(owner, ast.Attribute) and owner.attr == "__class__"):
             self.report(node, "changes a class for everybody")
+        for why in judge_stored(self.names.origins(owner) if node.attr != "name" else frozenset()):
+            self.report(node, why)
 
     def changing(self, node: ast.Call) -> None:
         """Report calls that change a protected variable in place, where they say so."""
         changed = [node.func, *node.args[:1]]  # the second of `pd.DataFrame.drop(df, inplace=True)`
         roots = {alias for each in changed for alias in self.names.aliases(_root(each))} & self._protected
+        in_place = any(map(self._is_in_place, node.keywords))
+        receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if in_place and not roots and self._protected and receiver and not is_made_here(self.names, receiver):
+            self.report(node, "may change your variables in place")
         for root in sorted(roots):
-            if any(map(self._is_in_place, node.keywords)):
+            if in_place:
                 self.report(node, f"changes your variable {root} in place")
             match node.func:
                 case ast.Attribute(value=ast.Name(), attr="clear"):

@@ -17,6 +17,7 @@ from zidane_lab.approvals.page import judge_shown
 from zidane_lab.approvals.rules import DATA_METHODS, METHODS, TEXT_RUNNERS, WRITERS_WITH_PATH, method_effect
 from zidane_lab.approvals.secrets import secret_name
 from zidane_lab.approvals.texts import (
+    changes_data,
     is_address,
     is_read_only_database,
     opens_for_writing,
@@ -24,6 +25,7 @@ from zidane_lab.approvals.texts import (
     sql_effect,
     sql_files,
 )
+from zidane_lab.approvals.verbs import judge_destinations, judge_verbs
 
 __all__ = ["HIGHER_ORDER", "judge"]
 
@@ -99,12 +101,16 @@ def judge(
     yield from _moving(call)
     yield from _writing(call)
     yield from _querying(call)
+    yield from _stating(call)
+    yield from _drawing(call)
     yield from _connecting(call)
     yield from judge_loading(call)
     yield from judge_opened(call)
     yield from _network(call)
     yield from judge_shown(call)
     yield from _formatting(call, is_module)
+    yield from judge_verbs(call, is_module)
+    yield from judge_destinations(call)
     if call.lasts & HIGHER_ORDER:
         yield from _methods_by_name(call)
 
@@ -192,7 +198,7 @@ def _writing(call: Called) -> Iterator[str]:
                 yield "writes a file"
         elif last.startswith("to_") and not last.startswith(("to_date", "to_time")) and last not in METHODS:
             texts = call.names.texts(call.node.args[0]) if call.node.args else None
-            if any(map(saves_to, texts or ())):
+            if any(map(saves_to, texts or ())) or any(each.arg in _TARGETS for each in call.node.keywords):
                 yield "writes a file"
     if "basicConfig" in call.lasts and any(each.arg in {"filename", "handlers"} for each in call.node.keywords):
         yield "writes a log file"
@@ -203,11 +209,31 @@ def _writing(call: Called) -> Iterator[str]:
         yield "writes to a file"
 
 
+def _stating(call: Called) -> Iterator[str]:
+    """Judge a statement of SQL that is given to whatever: ``duckdb.query_df(df, "t", "drop table u")``."""
+    if call.is_attribute and not call.lasts & (_TEXT_ONLY | TEXT_RUNNERS):
+        texts = (text for each in call.arguments for text in call.names.texts(each) or ())
+        if any(map(changes_data, texts)):
+            yield "runs SQL that may change data"
+
+
+_BACKENDS: Final = frozenset({"matplotlib", "plotly", "hvplot", "altair", "holoviews"})
+"""Libraries that Pandas draws with."""
+
+
+def _drawing(call: Called) -> Iterator[str]:
+    """Judge ``df.plot(backend="…")``, which imports the module of that name."""
+    backend = call.argument(None, "backend") if call.lasts & {"plot", "hist", "boxplot"} else None
+    if backend is not None and not (call.names.texts(backend) or {""}) <= _BACKENDS:
+        yield "loads a module by its name"
+
+
 def _querying(call: Called) -> Iterator[str | Code]:
     """Judge code and SQL in texts: ``df.query``, ``pd.eval``, ``connection.execute``, ``read_sql``."""
     if not call.is_attribute or not call.arguments:
         return
-    if call.lasts & {"eval", "query"}:
+    searching = all(each.startswith(("scipy.", "sklearn.")) for each in call.origins)  # a tree is asked for neighbours
+    if call.lasts & {"eval", "query"} and not searching:
         given = call.argument(0, "expr")  # xarray takes one text for each dimension
         sources = [given] if given is not None else [each.value for each in call.node.keywords]
         known = [call.names.texts(each) for each in sources if not _is_expression(call.names.origins(each))]

@@ -17,6 +17,7 @@ from zidane_lab.approvals.judging import assess
 from zidane_lab.approvals.modes import BYPASS_BANNER, MODES, Case, Decision, Mode, decide
 from zidane_lab.approvals.project import Project
 from zidane_lab.approvals.safelist import PYTHON_TOOL, SHELL_TOOL, SHELL_TOOLS, covers
+from zidane_lab.approvals.secret_files import Looks, UnseenError
 from zidane_lab.errors import AbortedError, ConfigurationError
 from zidane_lab.events import ToolGate
 from zidane_lab.tools.base import Tier
@@ -127,12 +128,12 @@ class Gate:
         if event.block is not None or event.result is not None:
             return
         if event.resumed:
-            self._restore(event)
+            await self._restore(event)
             return
         foreseen: Foreseen | None = None
         try:
             foreseen = await self._foreseen(event)
-            assessment = self._assess(event, foreseen)
+            assessment = await self._assess(event, foreseen)
             decision = self._decide(event, assessment)
         except AbortedError:
             raise
@@ -169,11 +170,17 @@ class Gate:
         if not same:
             event.block = "refused: what this call would do changed while it was asked about. Look again and repeat it."
 
-    def _assess(self, event: ToolGate, foreseen: Foreseen | None = None) -> Assessment:
+    async def _assess(self, event: ToolGate, foreseen: Foreseen | None = None) -> Assessment:
+        """Judge a call; folders are looked at in a thread, so that a large one does not hold up the event loop."""
         tier = self.tiers.get(event.tool, "execute")
         project = self.here if self.here is not None and event.tool == PYTHON_TOOL else self.project
-        around = Surroundings(project(), self.protected(), self.known())
-        return assess(event.tool, event.input, tier, around, foreseen)
+        around = Surroundings(project(), self.protected(), self.known(), Looks(deferred=True))
+        while True:
+            try:
+                return assess(event.tool, event.input, tier, around, foreseen)
+            except UnseenError as unseen:
+                look = unseen.look
+            await asyncio.to_thread(look)
 
     def _decide(self, event: ToolGate, assessment: Assessment) -> Decision:
         case = Case(
@@ -296,17 +303,17 @@ class Gate:
             return False
         return True
 
-    def _restore(self, event: ToolGate) -> None:
+    async def _restore(self, event: ToolGate) -> None:
         """Let a call go on that was decided about in a process that died."""
         kept = event.resume_state.get(STATE)
         if isinstance(kept, Mapping):
             self._keep(event, kept)
-        if event.block is None and self._is_denied_now(event):
+        if event.block is None and await self._is_denied_now(event):
             event.block = decide(self.mode, Case("execute", "execute", is_denied=True)).reason
 
-    def _is_denied_now(self, event: ToolGate) -> bool:
+    async def _is_denied_now(self, event: ToolGate) -> bool:
         try:
-            return bool(self.denied()) and self._is_denied(event.tool, self._assess(event))
+            return bool(self.denied()) and self._is_denied(event.tool, await self._assess(event))
         except Exception:  # noqa: BLE001 - fail closed
             return True
 

@@ -27,6 +27,8 @@ _LOADERS: Final = {
 _LOADS: Final = re.compile(r"load|loads|load_pickle|load_model|load_from_checkpoint")
 _FETCHING: Final = re.compile(r"(?:torchvision|timm|keras\.applications|tensorflow\.keras\.applications)\.")
 """Packages that fetch the weights of their models."""
+_KEEPS_NOTES: Final = re.compile(r"CatBoost\w*$")
+"""Models that write files while they are trained."""
 _FORMULAS: Final = re.compile(r"(?:statsmodels\.(?:formula\.)?|patsy\.|formulaic\.)")
 """Packages whose formulas are Python."""
 _PICTURES: Final = names_in("Image SVG Audio Video IFrame")
@@ -49,8 +51,15 @@ def judge_loading(call: Called) -> Iterator[str | Code]:
         yield "uses the network"
     if any("imagenet" in (call.names.texts(each) or ()) for each in call.arguments):
         yield "uses the network"
+    if any(map(_KEEPS_NOTES.match, call.lasts)) and not _says(call, "allow_writing_files", False):
+        yield "writes notes of the training into a folder (unless allow_writing_files=False)"
     if "load_extension" in call.lasts:
         yield "loads an extension"
+
+
+def _says(call: Called, keyword: str, value: object) -> bool:
+    given = call.argument(None, keyword)
+    return isinstance(given, ast.Constant) and given.value is value
 
 
 def _loading_arrays(call: Called) -> Iterator[str]:

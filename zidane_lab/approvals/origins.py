@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
+from zidane_lab.approvals.bound import Bound
 from zidane_lab.approvals.folding import TEXT_METHODS, change_text, cut_text, fill_format, fill_percent
+from zidane_lab.approvals.handing import is_copy
 from zidane_lab.approvals.rules import BUILTINS, CONVENTIONAL
 from zidane_lab.errors import ZidaneError
 
@@ -23,6 +24,9 @@ __all__ = ["Names", "TooIntricateError"]
 _MOST_STEPS: Final = 200_000
 _MOST_ORIGINS: Final = 64
 _MOST_TEXT: Final = 4_000
+
+_KEEPS_BEGINNINGS: Final = frozenset({"format", "join", "strip", "replace", "items", "values", "keys", "get", "pop"})
+"""Methods of texts, and of what holds texts, whose result begins as what they are called on does."""
 
 _Elements: TypeAlias = ast.List | ast.Tuple | ast.Set
 
@@ -34,104 +38,13 @@ class TooIntricateError(ZidaneError):
     default_hint = "Write it in simpler steps."
 
 
-class Names:
-    """The names of one piece of code.
+class Names(Bound):
+    """The names of one piece of code, with what they can stand for; the parameters are those of its base."""
 
-    Parameters
-    ----------
-    tree
-        The parsed code.
-    known
-        What names outside the code stand for (``{"sp": "subprocess", "df": "pandas.DataFrame()"}``).
-    """
-
-    def __init__(self, tree: ast.Module, known: Mapping[str, str]) -> None:
-        self._known = known
-        self._imports: dict[str, set[str]] = defaultdict(set)
-        self._values: dict[str, list[ast.expr | None]] = defaultdict(list)
-        self._items: dict[str, list[ast.expr]] = defaultdict(list)
-        self._certain: dict[str, tuple[int, int]] = {}
+    def __init__(self, tree: ast.Module, known: Mapping[str, str], users: frozenset[str] = frozenset()) -> None:
         self._active: set[str] = set()
         self._steps = 0
-        self.include(tree)
-        deleted = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Del)}
-        for statement in tree.body:
-            for name in _bound_by(statement):
-                if name not in deleted:
-                    end = (statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
-                    self._certain.setdefault(name, end)
-
-    # --- collecting ---------------------------------------------------------------------------------
-
-    def include(self, tree: ast.AST) -> None:
-        """Count the bindings of ``tree`` in, too (code found inside a text, say)."""
-        for node in ast.walk(tree):
-            self._collect(node)
-
-    def _collect(self, node: ast.AST) -> None:  # noqa: C901, PLR0912 - one case for each kind of node
-        match node:
-            case ast.Import():
-                for alias in node.names:
-                    self._imports[alias.asname or alias.name.split(".")[0]].add(
-                        alias.name if alias.asname else alias.name.split(".")[0]
-                    )
-            case ast.ImportFrom():
-                for alias in node.names:
-                    self._imports[alias.asname or alias.name].add(f"{'.' * node.level}{node.module or ''}.{alias.name}")
-            case ast.Assign():
-                for target in node.targets:
-                    self._bind(target, node.value)
-            case ast.AnnAssign() | ast.NamedExpr():
-                self._bind(node.target, node.value)
-            case ast.AugAssign():
-                self._bind(node.target, None)
-            case ast.For() | ast.AsyncFor() | ast.comprehension():
-                if isinstance(node.target, ast.Name):
-                    self._items[node.target.id].append(node.iter)
-                else:
-                    self._bind(node.target, None)
-            case ast.withitem() if node.optional_vars is not None:
-                self._bind(node.optional_vars, node.context_expr)
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                self._values[node.name].append(None)
-            case ast.arguments():
-                plain = [*node.posonlyargs, *node.args]
-                defaults: list[ast.expr | None] = [None] * (len(plain) - len(node.defaults)) + list(node.defaults)
-                for argument, default in zip([*plain, *node.kwonlyargs], [*defaults, *node.kw_defaults], strict=True):
-                    self._values[argument.arg] += [None, default]
-                for extra in (node.vararg, node.kwarg):
-                    if extra is not None:
-                        self._values[extra.arg].append(None)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-                self._values[name].append(None)
-            case ast.MatchMapping(rest=str(name)):
-                self._values[name].append(None)
-
-    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
-        if isinstance(target, ast.Name):
-            self._values[target.id].append(value)
-        elif isinstance(target, ast.Starred):
-            self._bind(target.value, None)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            pairs = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
-            spread = any(isinstance(each, ast.Starred) for each in target.elts)
-            for index, each in enumerate(target.elts):
-                matched = (
-                    value.elts[index] if pairs and not spread and isinstance(value, (ast.Tuple, ast.List)) else None
-                )
-                self._bind(each, matched)
-
-    def is_certain(self, node: ast.Name) -> bool:
-        """Whether the name has surely been bound by this code before it is used here."""
-        return node.id in self._certain and self._certain[node.id] < (node.lineno, node.col_offset)
-
-    def is_bound(self, name: str) -> bool:
-        """Whether this code binds the name anywhere."""
-        return name in self._imports or name in self._values or name in self._items
-
-    def imports_root(self, root: str) -> bool:
-        """Whether this code imports a module of that name."""
-        return any(each.split(".")[0] == root for found in self._imports.values() for each in found)
+        super().__init__(tree, known, users)
 
     def _step(self) -> None:
         self._steps += 1
@@ -181,7 +94,7 @@ class Names:
         self._active.add(name)
         try:
             found = set(self._imports.get(name, ()))
-            for value in self._values.get(name, ()):
+            for value in (*self._values.get(name, ()), *self._handed.get(name, ())):
                 found |= self.origins(value)
             for iterable in self._items.get(name, ()):
                 elements = self._elements(iterable)
@@ -197,7 +110,7 @@ class Names:
 
     def _outside(self, name: str) -> str:
         """Return what a name stands for outside this code. The shell's own `open` and `exit` are Python's to us."""
-        known = self._known.get(name, "")
+        known = self.known.get(name, "")
         if name in BUILTINS and not (known.endswith("()") and name == "input"):
             return name
         return "str()" if "://" in known else known or CONVENTIONAL.get(name) or name
@@ -328,7 +241,7 @@ class Names:
             if isinstance(each, ast.Constant) and isinstance(each.value, str):
                 found.add(each.value)
             elif isinstance(each, ast.Name):
-                found |= {known for known in [self._known.get(each.id, "")] if "://" in known}
+                found |= {known for known in [self.known.get(each.id, "")] if "://" in known}
         return frozenset(found)
 
     def parts(self, node: ast.expr) -> Iterator[ast.AST]:
@@ -341,7 +254,11 @@ class Names:
                 yield each
                 if isinstance(each, ast.Name) and each.id not in seen:
                     seen.add(each.id)
-                    bound = [*self._values.get(each.id, ()), *self._items.get(each.id, ())]
+                    bound = [
+                        *self._values.get(each.id, ()),
+                        *self._items.get(each.id, ()),
+                        *self._spread.get(each.id, ()),
+                    ]
                     waiting += [value for value in bound if value is not None]
 
     def aliases(self, name: str) -> frozenset[str]:
@@ -352,7 +269,8 @@ class Names:
             match waiting.pop():
                 case ast.Name(id=each) if each not in found:
                     found.add(each)
-                    waiting += [*self._values.get(each, ())]
+                    values = self._values.get(each, [])
+                    waiting += values if any(map(is_copy, values)) else [*values, *self._handed.get(each, ())]
                     for iterable in self._items.get(each, ()):
                         waiting += self._elements(iterable) or []
                 case ast.IfExp(body=left, orelse=right):
@@ -380,7 +298,7 @@ class Names:
         finally:
             self._active.discard(node.id)
 
-    def beginnings(self, node: ast.expr | None) -> frozenset[str]:
+    def beginnings(self, node: ast.expr | None) -> frozenset[str]:  # noqa: C901 - one case for each kind of node
         """Return the texts the expression is known to begin with (possibly the whole of it)."""
         self._step()
         whole = self.texts(node)
@@ -394,8 +312,10 @@ class Names:
                 return self.beginnings(node.left)
             case ast.IfExp():
                 return self.beginnings(node.body) | self.beginnings(node.orelse)
-            case ast.Call(func=ast.Attribute(attr="format" | "join" | "strip" | "replace", value=value)):
+            case ast.Call(func=ast.Attribute(attr=name, value=value)) if name in _KEEPS_BEGINNINGS:
                 return self.beginnings(value)
+            case ast.Call(func=ast.Name(id="zip" | "enumerate" | "list" | "sorted" | "reversed" | "iter" | "next")):
+                return frozenset().union(*map(self.beginnings, node.args))
             case ast.List() | ast.Tuple() | ast.Set():
                 return frozenset().union(*(self.beginnings(each) for each in node.elts))
             case ast.Dict():
@@ -406,10 +326,11 @@ class Names:
                 self._active.add(node.id)
                 try:
                     sources = [*self._values.get(node.id, ()), *self._items.get(node.id, ())]
+                    sources += [*self._spread.get(node.id, ()), *self._handed.get(node.id, ())]
                     found = frozenset().union(*(self.beginnings(each) for each in sources))
                 finally:
                     self._active.discard(node.id)
-                known = self._known.get(node.id, "")
+                known = self.known.get(node.id, "")
                 return found | {known} if "://" in known else found
         return frozenset()
 
@@ -427,31 +348,3 @@ def _joined(parts: list[frozenset[str] | None]) -> frozenset[str] | None:
         if len(found) > _MOST_ORIGINS or any(len(each) > _MOST_TEXT for each in found):
             return None
     return frozenset(found)
-
-
-def _bound_by(statement: ast.stmt) -> list[str]:  # noqa: C901 - one case for each kind of statement
-    """Names that a statement at the top of the code binds for certain."""
-    targets: list[ast.expr] = []
-    match statement:
-        case ast.Assign():
-            targets = list(statement.targets)
-        case ast.AnnAssign() if statement.value is not None:
-            targets = [statement.target]
-        case ast.With() | ast.AsyncWith():
-            targets = [item.optional_vars for item in statement.items if item.optional_vars is not None]
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            return [statement.name]
-        case ast.Import():
-            return [alias.asname or alias.name.split(".")[0] for alias in statement.names]
-        case ast.ImportFrom():
-            return [alias.asname or alias.name for alias in statement.names]
-    found: list[str] = []
-    while targets:
-        target = targets.pop()
-        if isinstance(target, ast.Name):
-            found.append(target.id)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            targets.extend(target.elts)
-        elif isinstance(target, ast.Starred):
-            targets.append(target.value)
-    return found

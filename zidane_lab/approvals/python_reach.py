@@ -17,7 +17,7 @@ from zidane_lab.approvals.magics import to_python
 from zidane_lab.approvals.project import Project
 from zidane_lab.approvals.python_code import MAX_SOURCE, Verdict
 from zidane_lab.approvals.scanner import parse
-from zidane_lab.approvals.secret_files import Ground, SecretFile
+from zidane_lab.approvals.secret_files import Ground, Looks, SecretFile
 from zidane_lab.approvals.secrets import secret_name
 from zidane_lab.approvals.shell_code import classify_shell
 from zidane_lab.approvals.shell_critical import destroys_sql
@@ -47,14 +47,14 @@ class PythonReach:
     advice: str = ""
 
 
-def python_reach(code: str, project: Project | None) -> PythonReach:
+def python_reach(code: str, project: Project | None, looks: Looks | None = None) -> PythonReach:
     """Find out which files that commonly hold secrets a piece of code would read without naming them."""
     if (project is not None and not project.is_local) or len(code) > MAX_SOURCE:
         return PythonReach()
     tree = _tree(code)
     if tree is None:
         return PythonReach()
-    ground = Ground(str(Path.cwd()) if project is None else project.cwd)
+    ground = Ground(str(Path.cwd()) if project is None else project.cwd, looks=looks or Looks())
     texts = dict.fromkeys(
         text for text in _texts(tree) if 0 < len(text) < 300 and "\n" not in text and "\0" not in text
     )

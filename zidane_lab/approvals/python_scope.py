@@ -1,7 +1,8 @@
 """What "always" can mean for Python code: narrow scopes, and none at all where code does more than is told.
 
-Three exist. Writing files with a plain call and a path that stands there (``df.to_csv("out/a.csv")``) is remembered by
-folder; changing a variable of the user's by that variable; anything else only as exactly the same code.
+Four exist. Writing files with a plain call and a path that stands there (``df.to_csv("out/a.csv")``) is remembered by
+folder; changing a variable of the user's by that variable; a library by its name; anything else only as
+exactly the same code.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _WRITERS: Final = names_in(
 _VARIABLE: Final = re.compile(
     r"(?:overwrites|deletes|empties|changes|takes a part out of|deletes a part of) your variable (\w+)(?: in place)?"
 )
+_LIBRARY: Final = re.compile(r"uses [\w.]+, which is not known to only compute")
 _NEVER: Final = re.compile(r"cannot be|secret|environment|password|inside|too long|longer than")
 """Reasons that say that not all is seen: what was shown is not what would be allowed."""
 
@@ -66,10 +68,10 @@ def scope_of(
     exact = f"code-{hashlib.sha256(code.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
     targets, rest = _without_writes(code)
     left = classify(rest, protected=protected, known=known) if targets else verdict
-    variables = [_VARIABLE.fullmatch(reason.why) for reason in left.reasons]
+    variables = [_VARIABLE.fullmatch(reason.why) or _LIBRARY.fullmatch(reason.why) for reason in left.reasons]
     if not all(variables):
         return PythonScope((exact,), targets, is_coverable=True)
-    tokens = [reason.why.replace(" ", "-") for reason in left.reasons]
+    tokens = [reason.why.partition(",")[0].replace(" ", "-") for reason in left.reasons]
     if targets:
         folders = _folders(targets, project)
         if folders is None:

@@ -79,6 +79,7 @@ MODULES: Final[Mapping[str, str]] = _table(
     (_DYNAMIC, "pyximport rpy2 oct2py julia py4j jpype jnius js2py execjs lupa quickjs"),
     (_INTERPRETER, "builtins __builtin__ __main__ site sitecustomize logging.config faulthandler resource"),
     (_INSTALLS, "pip ensurepip venv setuptools distutils pkg_resources conda uv"),
+    (_SECRETS, "PIL.ImageGrab mss pyautogui pynput"),
     (_SECRETS, "keyring getpass netrc dotenv browser_cookie3 rookiepy"),
     (_KERNEL, "zidane_lab IPython ipykernel jupyter_client jupyter_core jupyter_server comm debugpy"),
     (_WRITES, "fileinput shelve dbm py_compile compileall zipapp mailbox sqlite_utils xlsxwriter tensorflow.io.gfile"),
@@ -133,6 +134,8 @@ FUNCTIONS: Final[Mapping[str, str]] = _table(
     (_DYNAMIC, "typing.get_type_hints typing.ForwardRef inspect.get_annotations"),
     (_PICKLE, "torch.load pandas.read_pickle pandas.compat.pickle_compat sklearn.externals.joblib"),
     (_SECRETS, "streamlit.secrets os.path.expandvars pandas.read_clipboard pyperclip.paste"),
+    (_INTERPRETER, "locale.setlocale numpy.set_string_function numpy.seterrcall numpy.testing.extbuild"),
+    (_WRITES, "altair.data_transformers.enable matplotlib.image.thumbnail dask.array.store"),
     (_INTERPRETER, "gc.set_debug sys.path.append sys.path.insert sys.path.extend sys.path.remove"),
     (_INTERPRETER, "sys.path.clear sys.path.pop linecache.cache"),
     (_NETWORK, "seaborn.load_dataset seaborn.get_dataset_names datasets.load_dataset spacy.cli"),
@@ -174,6 +177,15 @@ METHODS: Final[Mapping[str, str]] = _table(
         "print_figure print_png print_pdf print_svg print_jpg print_jpeg print_eps print_ps print_tif print_webp",
     ),
     (_WRITES, "print_raw print_rgba print_gif print_avif print_tiff print_svgz print_pgf print_bmp output_file"),
+    (
+        _WRITES,
+        "to_html5_video math_to_image show_html get_writer PackageExporter BackupAndRestore DataSource",
+    ),
+    (
+        _WRITES,
+        "tensorboard_trace_handler save_tree plot_model render_to_file render_to_png to_filehandle serialize_to",
+    ),
+    (_WRITES, "MolToFile MolsToFile embed_minimal_html"),
     (_WRITES, "mimsave mimwrite volsave volwrite mvolsave mvolwrite"),
     (_WRITES, "executescript executemany commit render screenshot export get_handle"),
     (_DELETES, "unlink rmdir rmtree removedirs send2trash"),
@@ -186,18 +198,32 @@ METHODS: Final[Mapping[str, str]] = _table(
     (_NETWORK, "urlopen urlretrieve download upload sendall sendto sendmail create_connection from_pretrained"),
     (_NETWORK, "push_to_hub hf_hub_download snapshot_download get_rdataset webuse read_gbq load_dataset"),
     (_NETWORK, "create_server create_unix_server create_unix_connection create_datagram_endpoint sock_connect"),
+    (_NETWORK, "load_arviz_data webdoc show_in_browser remote set_network_enabled efetch esearch qblast"),
+    (_NETWORK, "from_name of_site of_address load_url natural_earth coastlines add_wms add_wmts stock_img geocode"),
     (_NETWORK, "run_server serve_forever getaddrinfo sock_sendall sock_sendto connect_read_pipe connect_write_pipe"),
     (_KERNEL, "run_line_magic run_cell_magic run_cell run_cell_async run_code user_ns user_global_ns do_shutdown"),
     (_KERNEL, "safe_execfile set_next_input register_magic_function input_transformers_cleanup ast_transformers"),
-    (_DYNAMIC, "import_module load_module exec_module rundocs spec_from_file_location FunctionType CodeType runstring"),
+    (
+        _DYNAMIC,
+        "import_module load_module exec_module rundocs spec_from_file_location FunctionType CodeType runstring",
+    ),
+    (_DYNAMIC, "enable_load_extension load_library"),
     (_PICKLE, "read_pickle read_hdf deserialize Unpickler"),
-    (_SECRETS, "environ environb getenv getenvb"),
+    (_SECRETS, "environ environb getenv getenvb password passwd passphrase api_key secret_key access_key access_token"),
+    (_SECRETS, "refresh_token client_secret private_key get_password get_secret get_secret_value render_as_string"),
+    (_SECRETS, "read_clipboard get_secret_string get_credentials"),
 )
 """Attributes that ask on whatever object they are looked up."""
 
 _PATTERNS: Final = (
-    (re.compile(r"(?:write|sink|save|dump)_\w+|\w+_(?:dump|write)|mmwrite|\w+Writer"), _WRITES),
-    (re.compile(r"(?:download|upload|fetch)_\w+"), _NETWORK),
+    (
+        re.compile(
+            r"(?:write|sink|save|dump)(?:_|[A-Z])\w*|export(?:_(?!text\b)|[A-Z])\w*|open_(?:output|append|write)\w*|\w+_extractall|[a-z]{1,4}save|\w+_save|(?!model_)\w+_(?:dump|write)|mmwrite|\w+Writer"
+        ),
+        _WRITES,
+    ),
+    (re.compile(r"deserialize_\w+"), _PICKLE),
+    (re.compile(r"(?:download|upload|fetch)_\w+|\w+_from_url|from_url|load_\w*url"), _NETWORK),
 )
 
 WRITERS_WITH_PATH: Final = _words(
@@ -214,7 +240,9 @@ def method_effect(name: str) -> str | None:
     return next((why for pattern, why in _PATTERNS if pattern.fullmatch(name)), None)
 
 
-TEXT_RUNNERS: Final = _words("eval query execute execute_global sql read_sql read_sql_query read_database")
+TEXT_RUNNERS: Final = _words(
+    "eval query execute exec_driver_sql execute_global sql read_sql read_sql_query read_database"
+)
 """Functions that run the text they are given: judged by it, and not to be handed on."""
 
 PATH_METHODS: Final = _words("open rename replace move copy")
@@ -231,9 +259,12 @@ DATA_METHODS: Final = _words(
 
 CONVENTIONAL: Final[Mapping[str, str]] = {
     "alt": "altair",
+    "gpd": "geopandas",
     "go": "plotly.graph_objects",
+    "lgb": "lightgbm",
     "mpl": "matplotlib",
     "np": "numpy",
+    "nx": "networkx",
     "pa": "pyarrow",
     "pd": "pandas",
     "pl": "polars",
@@ -243,6 +274,7 @@ CONVENTIONAL: Final[Mapping[str, str]] = {
     "smf": "statsmodels.formula.api",
     "sns": "seaborn",
     "tf": "tensorflow",
+    "xgb": "xgboost",
     "xr": "xarray",
 }
 """What a short name stands for when nothing else is known of it."""

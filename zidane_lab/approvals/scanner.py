@@ -20,6 +20,7 @@ from zidane_lab.approvals.bindings import BindingVisitor
 from zidane_lab.approvals.builtin_calls import JUDGED, Code
 from zidane_lab.approvals.calls import HIGHER_ORDER, judge
 from zidane_lab.approvals.folding import reaches_attribute
+from zidane_lab.approvals.libraries import COMPUTING, foreign_root, import_effect, is_inner, part_effect
 from zidane_lab.approvals.magics import read_magic, to_python
 from zidane_lab.approvals.origins import Names
 from zidane_lab.approvals.page import judge_definition
@@ -42,6 +43,7 @@ from zidane_lab.approvals.rules import (
     method_effect,
 )
 from zidane_lab.approvals.secrets import secret_name
+from zidane_lab.approvals.verbs import judge_stored
 
 __all__ = ["Scanner", "parse"]
 
@@ -56,6 +58,7 @@ _NOT_IMPORTED: Final = frozenset(
 )
 _PASSED: Final = frozenset({"importlib", "importlib.util"})
 """Modules with harmless parts, on the way to what is judged by its own full name."""
+_CONVENTIONAL: Final = frozenset(each.partition(".")[0] for each in CONVENTIONAL.values())
 _DEEPEST: Final = 8
 """How deep code may sit in texts within code."""
 
@@ -85,7 +88,7 @@ class Scanner(BindingVisitor):
     def __init__(
         self, tree: ast.Module, *, known: Mapping[str, str], protected: frozenset[str], written_shell: bool
     ) -> None:
-        super().__init__(Names(tree, known), protected, known)
+        super().__init__(Names(tree, known, protected), protected, known)
         self._tree = tree
         self._written_shell = written_shell
         self._parents: dict[ast.AST, ast.AST] = {}
@@ -154,6 +157,8 @@ class Scanner(BindingVisitor):
             self._attribute_name(alias.name, node, receiver=frozenset({module}))
             if alias.name.strip("_") in CORE_MODULES:
                 self.report(node, f"hides the module {full}")
+            elif is_inner(alias.name):
+                self.report(node, f"reaches a library's inside through {alias.name}")
             self.imported(alias.asname or alias.name, full, node)
 
     def _module(self, module: str, node: ast.AST, *, parts: bool = False) -> None:
@@ -161,6 +166,10 @@ class Scanner(BindingVisitor):
         root = module.split(".", maxsplit=1)[0]
         if root.startswith("_") and root != "__future__" and root in sys.stdlib_module_names:
             self.report(node, f"reaches the interpreter's inside through {root}")
+        elif (why := import_effect(module)) is not None:
+            self.report(node, why)
+        for part in filter(is_inner, module.split(".")[1:]):
+            self.report(node, f"reaches a library's inside through {part}")
         if not parts:
             self._dotted(module.split("."), node, importing=True)
 
@@ -182,6 +191,25 @@ class Scanner(BindingVisitor):
             if origin in CORE_MODULES and not self._is_looked_at(node):
                 self.report(node, f"hands on the module {origin}, so its use cannot be seen")
             self._reference(origin, node)
+            self._foreign(origin, node, parent)
+
+    def _foreign(self, origin: str, node: ast.Name, parent: ast.AST | None) -> None:
+        """Report what comes from a library that is not known to compute, unless it is only looked at."""
+        held = self.known.get(node.id)
+        if held is None or (root := foreign_root(origin, held)) is None:
+            return
+        handed = isinstance(parent, ast.Attribute | ast.Call | ast.keyword) and not self._is_looked_at(node)
+        if not held.endswith("()") or handed or self._calls(parent):
+            self.report(node, f"uses {root}, which is not known to only compute")
+
+    def _calls(self, node: ast.AST | None) -> bool:
+        """Whether something of this attribute is called in the end."""
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            parent = self._parents.get(node)
+            if isinstance(parent, ast.Call) and parent.func is node:
+                return True
+            node = parent
+        return False
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Judge an attribute by its full name, and by its own name whatever it is looked up on."""
@@ -190,7 +218,10 @@ class Scanner(BindingVisitor):
             self._attribute_name(node.attr, node, receiver=receiver)
             for origin in self.names.origins(node):
                 self._reference(origin, node)
-            inner = node.attr.strip("_") in CORE_MODULES and any(map(self.is_module, receiver))
+            by_module = any(map(self.is_module, receiver))
+            if by_module and is_inner(node.attr):
+                self.report(node, f"reaches a library's inside through {node.attr}")
+            inner = node.attr.strip("_") in CORE_MODULES and by_module
             if inner and not self._is_looked_at(node):
                 self.report(node, f"hands on the module {node.attr}, so its use cannot be seen")
         else:
@@ -260,6 +291,14 @@ class Scanner(BindingVisitor):
                 if importing or (size < len(plain) and _exists(name, plain[size])):
                     self.report(node, MODULES[name])
                 return
+        is_library = importing or self.names.imports_root(plain[0]) or plain[0] in self.names.roots | _CONVENTIONAL
+        if plain == parts and is_library and (why := part_effect(plain)) is not None:
+            self.report(node, why)
+            return
+        self._allowed(plain, node)
+
+    def _allowed(self, plain: list[str], node: ast.AST) -> None:
+        """Judge a part of a module of which only some go unasked."""
         allowed = ALLOWED_PARTS.get(plain[0])
         if allowed is None or len(plain) == 1 or plain[1] in allowed or not _exists(plain[0], plain[1]):
             return
@@ -273,7 +312,8 @@ class Scanner(BindingVisitor):
         if "(" in origin or "[" in origin:
             return False
         root = origin.split(".", maxsplit=1)[0]
-        loaded = root in sys.stdlib_module_names or root in CONVENTIONAL.values()
+        loaded = root in sys.stdlib_module_names or root in _CONVENTIONAL
+        loaded = loaded or (root in self.names.roots and root in COMPUTING)
         return loaded or self.names.imports_root(root) or origin in self.known.values()
 
     def _is_looked_at(self, node: ast.AST) -> bool:
@@ -309,7 +349,10 @@ class Scanner(BindingVisitor):
         self.generic_visit(node)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        """Judge a text turned round, or a part of one."""
+        """Judge a text turned round, or a part of one; and what is set in something that stands for a file."""
+        if not isinstance(node.ctx, ast.Load):
+            for why in judge_stored(self.names.origins(node.value)):
+                self.report(node, why)
         for text in self.names.texts(node) or ():
             self._text(text, node)
         self.generic_visit(node)
@@ -333,6 +376,8 @@ class Scanner(BindingVisitor):
         for word in INNER_WORDS:
             if word in text:
                 self.report(node, f"reaches the interpreter's inside through {word}")
+        if text.startswith("module://") or text == "plotting.backend":
+            self.report(node, "loads a module by its name")
         if text in {"application/javascript", "text/javascript"}:
             self.report(node, "runs JavaScript in the browser")
 

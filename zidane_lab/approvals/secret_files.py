@@ -10,15 +10,16 @@ import fnmatch
 import os
 import posixpath
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from zidane_lab.approvals.secrets import looks_secret, secret_name
+from zidane_lab.errors import ZidaneError
 from zidane_lab.tools.ignore import IgnoreRules
 
-__all__ = ["Ground", "SecretFile", "Tree"]
+__all__ = ["Ground", "Looks", "SecretFile", "Tree", "UnseenError"]
 
 MOST_ENTRIES: Final = 200_000
 MOST_SECONDS: Final = 2.0
@@ -62,6 +63,62 @@ _ELSEWHERE: Final = Tree((SecretFile(".env", hidden=True), SecretFile(".ssh/id_r
 """What a folder is taken to hold that cannot be looked into from here."""
 
 
+class UnseenError(ZidaneError):
+    """A folder has to be looked at before the judge can go on.
+
+    Parameters
+    ----------
+    look
+        Looks at it, which may take :data:`MOST_SECONDS`; the judge, asked again, goes on from there.
+    """
+
+    code = "unseen"
+    default_hint = "Look, and judge again."
+
+    def __init__(self, look: Callable[[], None]) -> None:
+        super().__init__("A folder was not looked at yet.")
+        self.look = look
+
+
+@dataclass(slots=True)
+class Looks:
+    """What was seen on disk for one judgement.
+
+    Parameters
+    ----------
+    deferred
+        Whether each look is left to the caller, by :class:`UnseenError`, so that a walk through a large folder need
+        not hold up an event loop. The judge itself stays where it is: it parses, and parsing changes the filters for
+        warnings, which belong to the whole process.
+    """
+
+    deferred: bool = False
+    _seen: dict[str, Tree | tuple[str, ...]] = field(default_factory=dict)
+    _until: list[float] = field(default_factory=list)
+
+    def tree(self, key: str, walk: Callable[[float], Tree]) -> Tree:
+        """Return what was seen under this key, looking at it first if need be."""
+        found = self._at(key, walk)
+        return found if isinstance(found, Tree) else Tree(complete=False)
+
+    def names(self, key: str, find: Callable[[float], tuple[str, ...]]) -> tuple[str, ...]:
+        """Return the names seen under this key, looking for them first if need be."""
+        found = self._at(key, find)
+        return () if isinstance(found, Tree) else found
+
+    def _at(self, key: str, look: Callable[[float], Tree | tuple[str, ...]]) -> Tree | tuple[str, ...]:
+        def now() -> None:
+            if not self._until:
+                self._until.append(time.monotonic() + MOST_SECONDS)
+            self._seen[key] = look(self._until[0])
+
+        if key not in self._seen:
+            if self.deferred:
+                raise UnseenError(now)
+            now()
+        return self._seen[key]
+
+
 @dataclass(slots=True)
 class Ground:
     """Where a command runs, looked at once for each folder.
@@ -74,13 +131,14 @@ class Ground:
         Whether it is on this machine.
     env
         Variables that commands get.
+    looks
+        What was seen so far.
     """
 
     cwd: str
     is_local: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
-    _trees: dict[str, Tree] = field(default_factory=dict)
-    _until: list[float] = field(default_factory=list)
+    looks: Looks = field(default_factory=Looks)
 
     def absolute(self, path: str) -> str:
         """Return the absolute form of a path, links not followed."""
@@ -90,7 +148,7 @@ class Ground:
 
     def at(self, folder: str) -> Ground:
         """Return the same ground seen from a folder."""
-        return Ground(self.absolute(folder), self.is_local, self.env, self._trees, self._until)
+        return Ground(self.absolute(folder), self.is_local, self.env, self.looks)
 
     def holds_secrets(self, path: str) -> bool:
         """Whether a path, or what it links to, commonly holds secrets."""
@@ -107,11 +165,7 @@ class Ground:
         if not self.is_local:
             return _ELSEWHERE
         key = f"{whole}\0{follow}\0{lean}"
-        if key not in self._trees:
-            if not self._until:
-                self._until.append(time.monotonic() + MOST_SECONDS)
-            self._trees[key] = _walk(whole, follow=follow, lean=lean, until=self._until[0])
-        return self._trees[key]
+        return self.looks.tree(key, lambda until: _walk(whole, follow=follow, lean=lean, until=until))
 
     def matches(self, pattern: str) -> Iterator[str]:
         """Yield the files a shell's pattern stands for that commonly hold secrets; none where nobody can look.
@@ -124,10 +178,8 @@ class Ground:
         if not self.is_local:
             return
         whole = self.absolute(pattern)
-        until = time.monotonic() + MOST_SECONDS
-        for path in _expanded("/" if whole.startswith("/") else "", whole.strip("/").split("/"), until):
-            if looks_secret(path) and not _PACKAGES & {*Path(path).parts} and not Path(path).is_dir():
-                yield os.path.relpath(path, self.cwd)
+        for path in self.looks.names(f"{whole}\0", lambda until: tuple(_secrets_at(whole, until))):
+            yield os.path.relpath(path, self.cwd)
 
     def tracked(self, folder: str) -> bytes | None:
         """Return git's list of the files it knows, as its index holds it; ``None`` where there is none."""
@@ -140,6 +192,13 @@ class Ground:
             except OSError:
                 continue
         return None
+
+
+def _secrets_at(pattern: str, until: float) -> Iterator[str]:
+    """Yield the files an absolute pattern stands for that commonly hold secrets."""
+    for path in _expanded("/" if pattern.startswith("/") else "", pattern.strip("/").split("/"), until):
+        if looks_secret(path) and not _PACKAGES & {*Path(path).parts} and not Path(path).is_dir():
+            yield path
 
 
 def _expanded(base: str, parts: Sequence[str], until: float) -> Iterator[str]:

@@ -320,7 +320,7 @@ def _secrets(state: _Judging, folders: tuple[str, ...]) -> None:
         if is_secret_variable(name) and name not in own:
             state.report("secrets", f"uses the variable {name}, which commonly holds a secret", line)
             state.risky.update(head.name for head in state.heads if head.line == line)
-    names_only = bool(state.heads) and all(plain_name(head.name) in NAMES_ONLY for head in state.heads)
+    names_only = bool(state.heads) and all(map(_shows_names_only, state.heads))
     shows_content = not names_only or bool(state.parsed.redirects)
     for folder in folders:
         if shows_content and _is_secret(folder, is_known="*" not in folder):
@@ -328,6 +328,13 @@ def _secrets(state: _Judging, folders: tuple[str, ...]) -> None:
     for word, line in state.parsed.words:
         if not _LEAVES_OUT.match(word.text):
             _named(state, word, line, folders, names_only=names_only, shows_content=shows_content)
+
+
+def _shows_names_only(head: Head) -> bool:
+    """Whether it shows no file's content. ``wc --files0-from=FILE`` does, among its complaints, however shortened."""
+    name = plain_name(head.name)
+    lists = name in {"wc", "du"} and any(word.text.startswith("--f") for word in head.argv)
+    return name in NAMES_ONLY and not lists
 
 
 def _named(

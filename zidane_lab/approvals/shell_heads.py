@@ -229,11 +229,36 @@ def _find(head: Head) -> Judged | None:
         if word.may_be_option and not (word.is_known and word.text in _FIND):
             if word.is_known and re.fullmatch(r"[-+]\d+\w?", word.text):  # -mtime -7, -size +10M
                 continue
+            if word.text == "-exec" and _looks_at_each(head.argv[head.argv.index(word) + 1 :]):
+                return _LOOKS
             if word.text in {"-exec", "-execdir", "-ok", "-okdir"}:
                 return Judged(Effect("execute", "runs-other", "runs another command on files"), is_opaque=True)
             why = "deletes files" if word.text == "-delete" else "may do more than find files"
             return Judged(Effect("execute", "deletes" if word.text == "-delete" else "options", why))
     return _LOOKS
+
+
+_EACH: Final = names_in("wc ls stat du basename dirname realpath readlink")
+"""Programs that tell about files whatever their names are."""
+
+
+def _looks_at_each(words: Sequence[Word]) -> bool:
+    """Whether these words, to their end, run a program that tells about the files found, which begin with no dash."""
+    plain = all(word.is_known and not word.text.startswith(("--f", "-exec")) for word in words[:-2])
+    ends = [word.raw for word in words[-2:-1]] == ["{}"] and words[-1].text in {"+", ";"}
+    return plain and ends and words[0].text in _EACH
+
+
+def _xargs(head: Head) -> Judged | None:
+    """Judge ``xargs -n1 basename``: programs that tell about files, and take no file for its content."""
+    words = iter(head.argv)
+    for word in words:
+        if word.raw in {"-n", "-I", "-L", "-P"}:
+            next(words, None)
+        elif not re.fullmatch(r"-0|-r|-n\d+|-I(?:\{\}|%)|-L\d+", word.raw):
+            plain = word.is_known and all(each.is_known or each.raw == "{}" for each in words)
+            return _LOOKS if plain and word.text in _EACH - {"wc", "du"} else None
+    return None
 
 
 def _jq(head: Head) -> Judged | None:
@@ -348,6 +373,7 @@ _SPECIAL: Final[Mapping[str, Callable[[Head], Judged | None]]] = {
     "read": _read,
     "ps": _ps,
     "find": _find,
+    "xargs": _xargs,
     "jq": _jq,
     "sed": _sed,
     "awk": _awk,

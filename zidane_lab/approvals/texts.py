@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 __all__ = [
+    "changes_data",
     "is_address",
     "is_read_only_database",
     "opens_for_writing",
@@ -19,14 +20,21 @@ __all__ = [
 
 _ADDRESS: Final = re.compile(
     r"\s*(?:https?|ftps?|sftp|ssh|scp|s3a?|s3n|gs|gcs|abfss?|wasbs?|adl|az|hdfs|webhdfs|hf|github|wss?|smb|"
-    r"postgres\w*(?:\+\w+)?|mysql(?:\+\w+)?|mssql(?:\+\w+)?|oracle(?:\+\w+)?|mongodb(?:\+\w+)?|redis|amqp|jdbc:\w+)://",
+    r"postgres\w*(?:\+\w+)?|mysql(?:\+\w+)?|mssql(?:\+\w+)?|oracle(?:\+\w+)?|mongodb(?:\+\w+)?|redis|amqp|jdbc:\w+)://|"
+    r"\s*imageio:",
     re.IGNORECASE,
 )
-_READS: Final = re.compile(r"\s*(?:select|with|values|show|describe|desc|explain|from)\b", re.IGNORECASE)
+_READS: Final = re.compile(r"\s*(?:select|with|values|show|describe|desc|explain|summarize|from)\b", re.IGNORECASE)
 _CHANGES: Final = re.compile(
     r"\b(?:insert|update|delete|drop|create|alter|attach|detach|copy|install|load|load_extension|vacuum|into|truncate|"
     r"grant|revoke|merge|call|pragma|set|export|import|replace\s+into|pg_\w+|lo_\w+|xp_\w+|dblink\w*|writefile|"
     r"readfile|edit|getenv)\b",
+    re.IGNORECASE,
+)
+_STATEMENT: Final = re.compile(
+    r"\s*(?:copy\s[\s\S]+\bto\b|drop\s+(?:table|view|schema|database|index)\b|delete\s+from\b|insert\s+into\b|"
+    r"update\s+[\w.\"]+\s+set\b|create\s+(?:or\s+replace\s+)?(?:temp\w*\s+)?(?:table|view|database|schema|index)\b|"
+    r"alter\s+table\b|truncate\s+(?:table\s+)?\w+\s*;?\s*$|export\s+database\b|attach\s+['\"])",
     re.IGNORECASE,
 )
 _SCRIPT: Final = re.compile(r"<\s*(?:script|iframe|object|embed)|javascript:|\bon\w+\s*=", re.IGNORECASE)
@@ -79,6 +87,11 @@ def script_in(markup: str) -> str | None:
     links.feed(markup)
     links.close()
     return "makes the browser fetch an address" if markup.count("://") > links.count else None
+
+
+def changes_data(text: str) -> bool:
+    """Whether a text is plainly a statement of SQL that changes data, whoever is given it."""
+    return bool(_STATEMENT.match(text))
 
 
 def sql_files(sql: str) -> list[str]:
