@@ -68,7 +68,7 @@ async def test_bundles_hear_the_run(chat, tmp_path):
     assert [event.prompt for event in tap.seen] == ["hi"]
 
 
-@pytest.mark.parametrize(("how", "tools"), [("build", 28), ("plan", 10)])
+@pytest.mark.parametrize(("how", "tools"), [("build", 30), ("plan", 12)])
 async def test_profiles_choose_tools_and_system_prompt(chat, tmp_path, how, tools):
     model = script(tmp_path, "ok")
     await ask(chat, "hi", model=model, profile=how)
@@ -141,7 +141,7 @@ async def test_closing_lets_go_of_the_session(chat, tmp_path):
 async def test_every_command_of_the_help_exists_and_is_described(chat):
     reply = await run_command("/help", CommandContext(chat))
     wanted = {
-        "help", "model", "models", "usage", "session", "sessions", "resume", "branch", "new", "reset", "stop", "steer",
+        "help", "model", "models", "usage", "session", "sessions", "resume", "branch", "new", "reset", "stop", "steer", "todo",
         "status", "doctor", "config", "context", "compact", "budget", "output", "turns", "approvals", "answer", "pending",
         "run-in",
     }  # fmt: skip

@@ -368,3 +368,25 @@ def test_threads_that_meet_get_the_same_desk():
         for thread in threads:
             thread.join()
         assert len(set(map(id, desks))) == 1
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("where", ["front", "command"])
+async def test_a_credential_in_an_answer_is_masked_for_whoever_reads_it(session, where):
+    from zidane_lab.agent.secret_guard import secret_guard
+
+    key = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    secret_guard(session, None, environ={}).attach(session)
+    desk = desk_of(session)
+    asked = new_interaction("question", {"questions": [{"id": "q", "type": "text", "question": "Key?"}]})
+    value = {"answers": {"q": f"it is {key}"}}
+
+    async def front(interaction):
+        if where == "front":
+            return InteractionAnswer(interaction.id, value, "stdin")
+        desk.answer(interaction.id, value, by="command")
+        return await asyncio.sleep(10)
+
+    answer = await desk.put(asked, front)
+    assert answer.value["answers"]["q"].startswith("it is [secret:github-token:")
+    assert key not in repr(interactions_in(session))

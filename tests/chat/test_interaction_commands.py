@@ -132,3 +132,44 @@ async def test_a_second_answer_is_late(chat):
         await say(chat, f"answer {first.id[4:10]} no")
     with pytest.raises(ConfigurationError, match="answered already"):
         desk_of(chat.session).answer(first.id, {"decision": "deny"}, by="panel")
+
+
+@pytest.mark.asyncio
+async def test_a_credential_in_an_answer_is_kept_by_nobody(chat):
+    """Also where nothing was asked in this kernel yet, so that nothing has masked before."""
+    key = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    plan = next(each for each in desk_of(chat.session).pending if each.kind == "plan")
+    await say(chat, f"answer {plan.id} edit use {key}; stop")
+    kept = chat.session.path.read_text()
+    assert "use [secret:github-token:" in kept
+    assert key not in kept
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"id": "ask_`<b>", "created_at": ""},
+        {"id": "ask_1234567", "created_at": "<img src=x>"},
+        {"id": "ask_1234567", "call_id": "call_1", "payload": {"tool": "shell", "reasons": [[1]], "remember": 5}},
+    ],
+)
+@pytest.mark.asyncio
+async def test_records_from_elsewhere_paint_nothing_and_upset_nothing(chat, record):
+    told = interaction_record(new_interaction("approval", question_payload(SHELL), call_id="call_1"))
+    chat.session.record(INTERACTION, {**told, **record})
+    note = await say(chat, "pending")
+    assert "<img" not in note
+    assert "<b>" not in note
+    desk = desk_of(chat.session)
+    asked = new_interaction("approval", question_payload(SHELL), call_id="call_1")
+    assert (await desk.put(asked, nobody_there)).value is None
+
+
+@pytest.mark.asyncio
+async def test_ids_of_questions_stay_in_their_code(chat):
+    questions = [{"id": "a` <b>x</b> `", "type": "text", "question": "?"}, {"id": "b", "type": "text", "question": "?"}]
+    chat.session.record(
+        INTERACTION, interaction_record(new_interaction("question", {"questions": questions}, call_id="call_1"))
+    )
+    line = next(line for line in (await say(chat, "pending")).splitlines() if "one line each" in line)
+    assert line.count("`") == 2

@@ -104,7 +104,34 @@ def test_names_are_looked_at_again_only_when_one_has_come_or_gone():
     assert list(source()) == ["Zx8vQm3kLw9tRb5n"]
     assert list(source()) == []
     namespace["client_secret"] = "Yx8vQm3kLw9tRb5n"
-    assert list(source()) == ["Zx8vQm3kLw9tRb5n", "Yx8vQm3kLw9tRb5n"]
+    assert list(source()) == ["Yx8vQm3kLw9tRb5n"]
+
+
+def test_a_variable_that_is_given_another_value_is_known_by_it():
+    namespace = {"password": "Zx8vQm3kLw9tRb5n", "a": 1}
+    source = secrets_under_names(namespace)
+    assert list(source()) == ["Zx8vQm3kLw9tRb5n"]
+    namespace["password"] = "Yx8vQm3kLw9tRb5n"
+    assert list(source()) == ["Yx8vQm3kLw9tRb5n"]
+    del namespace["a"]
+    namespace["secret"] = "Xx8vQm3kLw9tRb5n"
+    assert list(source()) == ["Xx8vQm3kLw9tRb5n"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("token_pattern", r"(?u)\b\w\w+\b"),
+        ("api_key_column", "customer_id_1"),
+        ("password_hint", "my 1st pet's name"),
+        ("pad_token", "<|pad_0|>"),
+        ("token", "##ing_v2"),
+        ("special_token", "[unused_12]"),
+        ("password", "password"),
+    ],
+)
+def test_what_is_only_about_credentials_is_none(name, value):
+    assert list(secrets_under_names({name: value})()) == []
 
 
 def test_without_a_screen_nothing_changes(capsys):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.notebook.support import stripped
-from zidane_lab.notebook import bundles
+from zidane_lab.notebook import bundles, context_bundles
 from zidane_lab.notebook.bundles import MIME, ToolCard, UsageLine
 
 EVIL = '<script>alert(1)</script><img src=x onerror=alert(1)> & "quotes" \''
@@ -114,11 +115,58 @@ def test_a_command_reply_loses_its_marks_as_plain_text():
     assert bundle["text/plain"] == "a  —  b\nx  —  y"
 
 
-def test_a_diff_is_coloured_line_by_line_and_escaped():
-    body = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-<b>old</b>\n+new & more\n same"
-    drawn = bundles.tool_card(ToolCard("c", "edit", "ok", body=body))["text/html"]
-    assert "&lt;b&gt;old&lt;/b&gt;" in drawn
-    assert drawn.count("<span style=") >= 5
+GROUND = '<span style="background'
+HEAD = '<span style="font-weight:bold">'
+
+
+def diff(body):
+    return bundles.tool_card(ToolCard("c", "edit", "ok", body=body, is_diff=True))["text/html"]
+
+
+def test_a_diff_is_drawn_line_by_line_and_escaped():
+    drawn = diff("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-<b>old</b>\n+new & more\n same")
+    assert f"{HEAD}--- a/x.py</span>\n{HEAD}+++ b/x.py</span>" in drawn
+    assert drawn.count(GROUND) == 2
+    assert "-&lt;b&gt;old&lt;/b&gt;</span>" in drawn
     assert "\n same" in drawn
-    plain = bundles.tool_card(ToolCard("c", "run_python", "ok", body="-x + y"))["text/html"]
-    assert ">-x + y</pre>" in plain
+    assert "color:var(" not in drawn  # the text of a change has the page's own ink
+
+
+def test_lines_that_look_like_names_of_files_are_changes_where_they_stand():
+    drawn = diff("--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1 @@\n--- a comment\n+++ more\n--- b/y\n+++ b/y\n@@ -1 +1 @@")
+    assert drawn.count(HEAD) == 4
+    assert drawn.count(GROUND) == 2
+
+
+def test_what_is_no_diff_has_no_grounds():
+    plain = bundles.tool_card(ToolCard("c", "run_python", "ok", body="--- x\n-x + y"))["text/html"]
+    assert ">--- x\n-x + y</pre>" in plain
+
+
+FORMULA = r"$a$ \(b\) \[c\] \begin{align}d\end{align} $$e$$"
+
+
+@pytest.mark.parametrize(
+    "bundle",
+    [
+        bundles.tool_card(ToolCard("c", FORMULA, "ok", title=FORMULA, note=FORMULA)),
+        bundles.outcome(ToolCard("c", "t", "ok", note=FORMULA)),
+        bundles.banner("info", FORMULA, FORMULA),
+        bundles.thinking(FORMULA, done=True),
+        context_bundles.notice("cache", FORMULA, FORMULA),
+        context_bundles.divider(context_bundles.Divider("t", FORMULA, 1)),
+    ],
+)
+def test_pages_find_no_formulas_in_foreign_text(bundle):
+    """Pages look for them in HTML, too, within one element and not in ``pre``: each mark has an element to itself."""
+    page = re.sub(r"<pre.*?</pre>", "", bundle["text/html"], flags=re.DOTALL)
+    assert "<span>$</span>" in page
+    alone = re.sub(r"<span>[$\\]</span>", "", page)
+    assert "$" not in alone
+    assert "\\" not in alone
+
+
+def test_the_error_of_a_traceback_stands_out():
+    drawn = bundles.traceback("ValueError", "no <x>", "cell, line 1\n  f()\nValueError: no <x>")["text/html"]
+    assert "f()\n<b>ValueError: no &lt;x&gt;</b></pre>" in drawn
+    assert "<b>all of it</b>" in bundles.traceback("", "", "all of it")["text/html"]

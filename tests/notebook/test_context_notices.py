@@ -65,7 +65,7 @@ async def test_a_compaction_ends_as_one_divider_with_its_numbers():
     assert "344 rows" in bundle["text/plain"]
     assert "/compact undo" in bundle["text/plain"]
     html = stripped(bundle["text/html"])
-    assert html.tags == {"details", "summary", "div"}  # the model's <b> is text
+    assert html.tags == {"details", "summary", "div", "span"}  # the model's <b> is text
     assert "<b>The data</b>" in "".join(html.text)
     assert bundle[MIME]["kind"] == "compaction"
     assert bundle[MIME]["turn_id"] == "turn_s"

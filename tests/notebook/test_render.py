@@ -16,8 +16,9 @@ from zidane_lab.agent.retry import RetryPolicy
 from zidane_lab.errors import BudgetExceededError, RateLimitError
 from zidane_lab.events import ToolGate
 from zidane_lab.notebook.bundles import MIME
-from zidane_lab.notebook.render import CellRenderer, card_for
+from zidane_lab.notebook.render import CellRenderer
 from zidane_lab.notebook.repaint import repaint
+from zidane_lab.notebook.static import StaticRenderer
 from zidane_lab.providers.base import Finish, TextDelta, ToolCallEnd, ToolCallStart
 from zidane_lab.providers.scripted import ScriptedProvider, call, say, think
 from zidane_lab.tools.base import ToolOutput
@@ -244,12 +245,6 @@ async def test_200_kb_streamed_through_a_run_cost_at_most_three_times_their_byte
     assert "".join(page.text.split("scripted/")[0].split()) == "".join(text.split())
 
 
-async def test_cards_show_what_a_call_does_and_not_what_was_left_out():
-    card = card_for("c", "shell", {"command": "ls -la", "intent": "Look", "cwd": None, "background": True, "env": None})
-    assert (card.intent, card.body) == ("Look", "ls -la\nbackground: true")
-    assert card_for("c", "grep", {"pattern": "x", "glob": None, "literal": False}).body == 'pattern: "x"'
-
-
 async def test_a_change_of_a_file_is_drawn_as_its_diff():
     async def edit(_context):
         return ToolOutput((TextBlock("Edited."),), metadata={"edit": {"path": "a", "diff": "--- a\n+++ b\n-x\n+y"}})
@@ -260,3 +255,67 @@ async def test_a_change_of_a_file_is_drawn_as_its_diff():
     again = Page()
     repaint(agent.session.turns, again)
     assert "    -x\n    +y" in again.text
+
+
+async def test_an_unattended_page_has_calls_in_the_order_they_were_made():
+    """Calls that run at once end in any order; the page must be the same every time."""
+    slow = Slow()
+
+    async def quick(_context):
+        slow.release.set()
+        return "quick"
+
+    page = Page()
+    tools = [
+        simple_tool("slow", slow, tier="read", concurrency="shared"),
+        simple_tool("quick", quick, tier="read", concurrency="shared"),
+    ]
+    agent = Agent(ScriptedProvider([[call("slow"), call("quick"), call("quick")], "ok"]), tools=tools)
+    agent.hooks.use(StaticRenderer(page))
+    await agent.run("go")
+    cards = [bundle[MIME] for bundle in page.final if bundle[MIME]["kind"] == "tool"]
+    assert [card["tool"] for card in cards] == ["slow", "quick", "quick"]
+    assert [card["call_id"].rpartition(".")[2] for card in cards] == ["call0", "call1", "call2"]
+
+
+async def test_what_has_ended_is_drawn_when_an_unattended_run_is_stopped():
+    slow, quick = Slow(), asyncio.Event()
+
+    async def done(_context):
+        quick.set()
+        return "quick"
+
+    page = Page()
+    tools = [simple_tool("slow", slow, concurrency="shared"), simple_tool("quick", done, concurrency="shared")]
+    agent = Agent(ScriptedProvider([[call("slow"), call("quick")], "ok"]), tools=tools)
+    agent.hooks.use(StaticRenderer(page))
+    run = asyncio.create_task(agent.run("go"))
+    await slow.started.wait()
+    await quick.wait()
+    await asyncio.sleep(0)
+    agent.abort()
+    await run
+    cards = [(b[MIME]["tool"], b[MIME]["status"]) for b in page.final if b[MIME]["kind"] == "tool"]
+    assert cards == [("slow", "interrupted"), ("quick", "ok")]
+
+
+async def test_a_question_waits_and_has_no_time_of_its_own():
+    slow = Slow()
+    agent, page = drawn([call("ask_user")], "ok", tools=[simple_tool("ask_user", slow)])
+    run = asyncio.create_task(agent.run("go"))
+    await slow.started.wait()
+    assert page.final[0][MIME]["status"] == "waiting"
+    slow.release.set()
+    await run
+    assert (page.final[0][MIME]["status"], page.final[0][MIME]["seconds"]) == ("ok", None)
+
+
+async def test_a_refused_call_took_no_time():
+    agent, page = drawn([call("echo", text="x")], "ok", tools=[simple_tool("echo", echo)])
+
+    def no(event: ToolGate) -> None:
+        event.block = "no."
+
+    agent.hooks.on(ToolGate, no)
+    await agent.run("go")
+    assert page.final[0][MIME]["seconds"] is None

@@ -82,8 +82,8 @@ def test_a_prompt_may_begin_with_a_picture():
 @pytest.mark.parametrize("reason", ["length-resume", "progress-nudge", "tool-output-budget", "validation"])
 def test_what_the_loop_said_is_not_the_persons(reason):
     (bundle,) = drawn(user("Go on where you stopped.", injected=reason)).final
-    assert bundle["text/plain"] == "Added by zidane: Go on where you stopped."
-    assert bundle[MIME]["how"] == "injected"
+    assert bundle["text/plain"] == "• zidane told the model: Go on where you stopped."
+    assert (bundle[MIME]["kind"], bundle[MIME]["about"]) == ("injected", reason)
 
 
 # --- compactions ------------------------------------------------------------------------------------

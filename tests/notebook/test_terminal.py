@@ -11,6 +11,8 @@ from tests.notebook.test_render import RUN, echo
 from zidane_lab.agent.agent import Agent
 from zidane_lab.notebook.terminal import TerminalPublisher, TerminalRenderer, clean
 from zidane_lab.providers.scripted import ScriptedProvider, call, say
+from zidane_lab.tools.base import ToolOutput
+from zidane_lab.turns import TextBlock
 
 pytestmark = pytest.mark.asyncio
 
@@ -30,16 +32,17 @@ async def test_a_run_reads_from_top_to_bottom():
         "Done.",
         tools=[RUN, simple_tool("echo", echo)],
     )
-    assert text.split("\n")[:9] == [
+    assert text.split("\n")[:10] == [
         "Look.",
-        "▸ Count  (run_python · running)",
+        "▸ Count  (run_python)",
         "    x = 1",
-        "▸ Try  (run_python · running)",
+        "✓ Count: created x",
+        "▸ Try  (run_python)",
         "    bad",
         "cell, line 1",
         "ValueError: no",
-        "▸ echo  (running)",
-        '    text: "e"',
+        "▸ echo",
+        "    text: e",
     ]
     assert "Done.\nscripted/script · 3 turns · 3 tool calls" in text
 
@@ -63,3 +66,12 @@ async def test_a_failed_tool_is_told_in_a_line():
     assert "✗ broken: OSError: no disk" in await drawn(
         [call("broken")], "I see.", tools=[simple_tool("broken", broken)]
     )
+
+
+async def test_what_is_asked_is_printed_once():
+    async def asked(_context, questions):
+        return ToolOutput((TextBlock("a"),), metadata={"answered": True})
+
+    questions = [{"question": "Which?", "options": [{"label": "a"}]}]
+    text = await drawn([call("ask_user", questions=questions)], "Well.", tools=[simple_tool("ask_user", asked)])
+    assert text.split("\n")[:2] == ["▸ Ask: Which?  (ask_user)", "✓ Ask: Which?: answered"]

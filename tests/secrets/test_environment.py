@@ -73,3 +73,13 @@ def test_addresses_keys_and_names_that_were_configured():
         )
     )
     assert found == ["s3cr3t-pw", "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8", "alpha-bravo-charlie"]
+
+
+def test_small_words_under_a_name_of_many_meanings_are_no_credentials():
+    ordinary = {"SORT_KEY": "customer_id", "PARTITION_KEYS": "order date", "PASS_COLUMN": "pwd_hash_2"}
+    assert list(secrets_in(ordinary)) == []
+    assert list(secrets_in({"SORT_KEY": "Zx8vQm3kLw9t", "SECRET_KEY": "small_words", "API_KEY": "plainwords"})) == [
+        "Zx8vQm3kLw9t",
+        "small_words",
+        "plainwords",
+    ]

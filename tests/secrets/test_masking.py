@@ -205,3 +205,56 @@ def test_short_and_empty_texts():
     for text in ("", "a", "short", "\n"):
         assert mask(text, vault) == text
     assert mask("12345678x", vault).startswith("[secret:")
+
+
+def test_a_placeholder_under_a_credentials_name_is_not_learnt_as_one():
+    vault = Vault(b"k")
+    masked = mask('password = "Zx8vQm3kLw9tRb5n"', vault)
+    count = len(vault.known)
+    for text in (masked, f"token: {masked}", 'api_key = "[secret:openai-key:0123456789]"'):
+        assert mask(text, vault) == text
+    placeholder = PLACEHOLDER.search(masked)[0]
+    assert len(vault.known) == count
+    assert mask(base64.b64encode(placeholder.encode()).decode(), vault).startswith("W3NlY3JldD")
+
+
+HARD = {
+    "placeholders": "[secret:openai-key:3f9a2c71d0] ",
+    "ends of keys": "A" * 64 + "\n-----END PRIVATE KEY-----",
+    "ends alone": "-----END PRIVATE KEY-----\n",
+    "underlines": "~",
+    "names": 'password = "',
+    "addresses": "://a:b@",
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_looking_takes_no_longer_for_each_sign_of_a_long_text(name):
+    """Work is counted, not timed: what one more piece of text costs does not grow with the text."""
+    import sys
+
+    def cost(size):
+        calls = 0
+
+        def count(_frame, event, _argument):
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        text = HARD[name] * size
+        sys.setprofile(count)
+        try:
+            mask(text, Vault(b"k"))
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert cost(800) < 3 * cost(400) + 500
+
+
+def test_thousands_of_credentials_in_one_text():
+    rng = random.Random(1)
+    values = [f"{rng.randbytes(9).hex()}X" for _ in range(1_500)]
+    vault = Vault(b"k")
+    masked = mask("\n".join(f'password = "{value}"' for value in values), vault)
+    assert not any(value in masked for value in values)
+    assert len(set(PLACEHOLDER.findall(masked))) == len(values)

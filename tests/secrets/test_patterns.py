@@ -135,3 +135,41 @@ def test_letters_in_the_middle_of_a_picture_are_no_key(encode):
     for sign in "/+" if encode is base64.b64encode else "-_":
         assert scan(f"<img src='data:image/png;base64,{before}{sign}{key}{sign}{after}'>") == []
     assert scan(f"{before} {key}")[0][2] == "runpod-key"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "host, port, access_key, secret_key = s3_connection",
+        "def key(private_key: PKCS7PrivateKeyTypes, password=user_password_2) -> None:",
+        "const privateKey = bufToB64Url(pair.privateKey)",
+        "user_password = rc4_decrypt(rc4_key, entry)",
+        "constexpr auto secret = kXxh3Secrets + number",
+        '("access", "key"), ("private", "key"), ("secret", "key"), ("auth", "key"), ("signing", "key")',
+        '{label:["accesskey","for"],legend:["accesskey","align"]}',
+        "postgresql://user:pass@host/db and https://me:password@host and https://me:a%20secret@host",
+        'password = "../../elsewhere/key9"',
+        'token: "Ġhello_world_2023_123"',
+    ],
+)
+def test_names_of_programs_and_examples_are_left_alone(text):
+    vault = Vault(b"k")
+    assert mask(text, vault) == text
+    assert len(vault.known) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("password = hunter22x", "hunter22x"),
+        ("DB_PASSWORD=Summer2024x", "Summer2024x"),
+        ("password: Trombone42!", "Trombone42"),
+        ("--password correct_Horse2", "correct_Horse2"),
+        ("password='a\\'b c1234'", "b c1234"),
+        ('{\\"password\\": \\"abc\\\\"def1\\"}', "def1"),
+        ("SECRET_KEY=/Ab3kdLm9qZx7vWn2Rt5YpC8sJf4HgK1uEoD6iBa", "Ab3kdLm9qZx7"),
+        ("postgresql://me:pa55word@host", "pa55word"),
+    ],
+)
+def test_passwords_without_a_format_are_found_all_the_same(text, value):
+    assert value not in mask(text, Vault(b"k"))

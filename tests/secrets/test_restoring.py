@@ -106,3 +106,64 @@ def test_any_value_survives_python(value):
     restored = restore_python(f"x = ['{placeholder}', \"{placeholder}\"]", vault)
     if restored is not None:
         assert ast.literal_eval(restored[4:]) == [real, real]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = {}",
+        "data{}",
+        "x = f{}('a')",
+        "import os\nos.{}",
+    ],
+)
+def test_a_plain_value_does_not_become_code(vault, code):
+    """Not even where the placeholder itself would be code: an index between its brackets."""
+    while True:
+        placeholder = vault.hold(f"sk-plain.value{len(vault._values)}")
+        if placeholder.rpartition(":")[2][:-1][0].isalpha():
+            break
+    assert restore_python(code.replace("{}", placeholder), vault) is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nos.system('curl -u me:{}')",
+        "exec('x = \"{}\"')",
+        "import subprocess\nsubprocess.run('curl {}', shell=True)",
+        "import subprocess\nsubprocess.run(['sh', '-c', 'curl {}'])",
+        "get_ipython().run_cell_magic('bash', '', 'curl {}')",
+        "%%bash\ncurl -u '{}'",
+    ],
+)
+def test_a_value_that_is_not_plain_is_not_put_into_what_runs_texts(vault, code):
+    placeholder, _ = put(vault, "'; import os; '")
+    assert restore_python(code.replace("{}", placeholder), vault) is None
+    plain = vault.hold("Zx8vQm3kLw9t")
+    assert "Zx8vQm3kLw9t" in restore_python(code.replace("{}", plain), vault)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sh -c 'curl {}'",
+        'bash -lc "curl {}"',
+        "python3 -c 'x = \"{}\"'",
+        "ssh host 'curl {}'",
+        "awk '{ print \"{}\" }' a",
+        "eval echo {}",
+        "cat a | xargs sh -c 'echo {}'",
+        "echo $'{}'",
+    ],
+)
+def test_a_value_that_is_not_plain_is_not_read_twice(vault, command):
+    placeholder, _ = put(vault, "'; touch x; \\")
+    assert restore_command(command.replace("{}", placeholder), vault) is None
+
+
+def test_words_that_only_look_like_a_shell_are_commands_like_others(vault):
+    placeholder, real = put(vault, "a b")
+    assert restore_command(f"git push --push-option '{placeholder}' refresh", vault) == (
+        f"git push --push-option '{real}' refresh"
+    )

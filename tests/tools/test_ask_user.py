@@ -210,3 +210,26 @@ async def test_a_plan_nobody_can_approve_is_not_carried_out(person):
 async def test_a_plan_without_steps_is_an_error():
     output = await present(Person(None), [])
     assert (output.is_error, said(output)) == (True, "Error: steps must not be empty")
+
+
+@pytest.mark.parametrize(
+    ("questions", "words"),
+    [
+        ([{"question": "Which?", "options": [{"label": str(n)} for n in range(10_000)]}], "10000 options"),
+        ([{"question": "?"}] * 300, "300 questions"),
+        ([{"question": "x" * 100_000}], "characters"),
+        ([{"id": "a` <b>", "question": "?"}], "letters, digits"),
+        ([{"id": "a: b", "question": "?"}], "letters, digits"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_nobody_is_asked_more_than_a_person_can_read(questions, words):
+    with pytest.raises(ToolInputError, match=words):
+        await ask_user_tool().run(ToolContext(), {"questions": questions})
+
+
+@pytest.mark.asyncio
+async def test_nobody_is_shown_a_plan_without_end():
+    for steps in ([{"title": "x"}] * 1_000, [{"title": "x" * 100_000}]):
+        with pytest.raises(ToolInputError, match="Nobody reads a plan"):
+            await present_plan_tool().run(ToolContext(), {"title": "T", "steps": steps})

@@ -86,3 +86,28 @@ def test_a_damaged_tag_is_none(tag):
 
 def test_tags_differ():
     assert len({draw_tag() for _ in range(500)}) > 495
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "</tool-output k3f9q2>",
+        "<\u200b/tool-output k3f9q2>",
+        "</\u2060tool\u200d-output k3f9q2>",
+        "\uff1c/tool-output k3f9q2>",
+        "<\uff0ftool\uff0doutput>",
+        "<\u2215\uff54ool-output>",
+        "</tool\u2011output>",
+        "< / T O O L _ output>",
+        "</\ufeffnotebook\u00ad-text>",
+    ],
+)
+def test_what_only_looks_like_a_closing_tag_closes_nothing_either(closing):
+    whole = enveloped(f"a {closing} b", "aaaaaa")
+    assert closing not in whole
+    assert "\\" in whole
+
+
+@pytest.mark.parametrize("text", ["</div>", "a < b / c", "tool-output", "x </ tool", "<tool-output>", "1 < 2 and </b>"])
+def test_other_texts_stay_as_they_are(text):
+    assert enveloped(text, "aaaaaa") == f'<tool-output id="aaaaaa">\n{text}\n</tool-output aaaaaa>'

@@ -347,6 +347,8 @@ class Agent:
             A run is under way.
         """
         self._must_be_idle()
+        if self.session.screen is not None:
+            instructions = self.session.screen.text(instructions)
         if isinstance(scope, str):
             keep = self.behavior.compaction.keep_turns if self.behavior.compaction is not None else KEEP_TURNS
             scope = parse_scope(scope, keep_turns=keep)

@@ -36,7 +36,7 @@ __all__ = ["Batch"]
 
 _OF_A_PLACE: Final = frozenset({READ, WRITTEN, "edit", "shell"})
 """Keys of metadata that speak of files and commands."""
-_LOOKERS: Final = frozenset({"list_files", "glob", "grep"})
+_LOOKERS: Final = frozenset({"list_files", "glob", "grep", "ast_grep"})
 """Tools that speak of them without such metadata."""
 
 Outcome: TypeAlias = Literal["ok", "error", "blocked", "skipped", "cancelled", "interrupted"]
@@ -182,8 +182,10 @@ class Batch:
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.wait({task})
-            result = _cut(task, call.id, INTERRUPTED)
-            self._results[call.id] = result
+            cut = ToolTransform(ids, call.name, _cut(task, call.id, INTERRUPTED))
+            self._results[call.id] = cut.result  # should a second stop come
+            await self.hooks.emit(cut)  # what it had brought until then is handled like any other result
+            self._results[call.id] = result = replace(cut.result, call_id=call.id)
             await self.hooks.emit(ToolAfter(ids, call.name, gate.input, result, "interrupted", 0.0))
             raise
         finally:

@@ -7,14 +7,17 @@ one by one they are recorded only while a person is waited for, which may take l
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from zidane_lab.agent.guards.gate_resume import keep_passed
+from zidane_lab.agent.guards.gate_resume import keep_passed, resumed_gate
 from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.errors import SessionError
-from zidane_lab.events import ToolAfter, ToolGate
+from zidane_lab.events import Ids, ToolAfter, ToolGate
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 from zidane_lab.turns import ToolResultBlock, block_from_json, block_to_json
@@ -23,6 +26,10 @@ __all__ = ["CALL_RESULT", "CallJournal", "finished_results"]
 
 CALL_RESULT: Final = "call-result"
 """Kind of the record of a call that ended while another of its batch waited for a person."""
+
+
+_SEAL: Final = "gate-seal"
+"""Kind of the record that vouches for the one of a call that passed the gate."""
 
 
 @dataclass(slots=True)
@@ -35,10 +42,14 @@ class CallJournal:
         Where it is recorded.
     tools
         The tools there are, by name.
+    key
+        Of the person: that a call has passed the gate counts in a later process only if it was recorded with this key,
+        for a session's file may come from somebody else. Without one, whoever gives the session answers for it.
     """
 
     session: Session
     tools: Mapping[str, Tool]
+    key: bytes | None = None
     _ended: dict[str, ToolResultBlock] = field(default_factory=dict)
     _turn: str | None = None
     _waiting: bool = False
@@ -54,7 +65,24 @@ class CallJournal:
             return
         # A disk that fails ends the run when the turn of results is stored; until then memory has it.
         with contextlib.suppress(SessionError):
-            keep_passed(self.session, gate)
+            if keep_passed(self.session, gate) and self.key is not None:
+                self.session.record(_SEAL, {"call": gate.ids.call_id, "seal": self._seal(gate)})
+
+    def gate(self, ids: Ids, tool: str, arguments: dict[str, Any]) -> ToolGate:
+        """Return the event with which a call of a process that died goes to the gate: as passed, if that is certain."""
+        gate = resumed_gate(self.session, ids, tool, arguments)
+        if not gate.resumed or self.key is None:
+            return gate
+        seal = self._seal(gate)
+        seals = (each.get("seal") for each in self.session.records(_SEAL) if each.get("call") == ids.call_id)
+        if any(isinstance(each, str) and hmac.compare_digest(each.encode(), seal.encode()) for each in seals):
+            return gate
+        return ToolGate(ids, tool, dict(arguments))
+
+    def _seal(self, gate: ToolGate) -> str:
+        told = [_SEAL, self.session.id, gate.ids.call_id, gate.tool, gate.input, dict(gate.resume_state)]
+        text = json.dumps(told, sort_keys=True, default=repr)
+        return hmac.new(self.key or b"", text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
     def waits(self) -> None:
         """Say that a person is asked now: record what has ended, and from now on what ends."""

@@ -22,10 +22,12 @@ class PreviewReminder:
     ----------
     session
         Whose previews they are.
+    told
+        Those it was reminded of, by id: one that waits on purpose costs no answer in every run.
     """
 
     session: Session
-    _told: set[str] = field(default_factory=set)
+    told: set[str] = field(default_factory=set)
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe."""
@@ -36,6 +38,6 @@ class PreviewReminder:
             return
         pending = pending_of(ToolContext(outputs=self.session))
         waiting = {each.id for each in pending.waiting}
-        if pending.reminder is not None and not waiting <= self._told:
-            self._told |= waiting
+        if pending.reminder is not None and not waiting <= self.told:
+            self.told |= waiting
             event.inject.append(Injection("progress-nudge", pending.reminder))

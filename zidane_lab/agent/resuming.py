@@ -90,7 +90,7 @@ async def resume_calls(
         tool_state=kit.tool_state,
         place=kit.place,
         interact=kit.interact,
-        gate=partial(resumed_gate, session),
+        gate=kit.journal.gate if kit.journal is not None else partial(resumed_gate, session),
         journal=kit.journal,
     )
 

@@ -16,19 +16,22 @@ from typing import Any, Final
 from zidane_lab.agent.guards.bundle import subscribe
 from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.agent.inbox import Prompt
+from zidane_lab.agent.secret_writing import MASKED_TOOLS, TOLD, writer_of
+from zidane_lab.approvals.assess import Surroundings
 from zidane_lab.approvals.gate import STATE
+from zidane_lab.approvals.judging import assess
 from zidane_lab.errors import AbortedError, ToolError
 from zidane_lab.events import ContextTransform, SystemTransform, ToolGate, ToolTransform, TurnBoundary
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.kernel.live import LiveExecutor
 from zidane_lab.kernel.masked import MaskedExecutor
 from zidane_lab.secrets.masking import placeholders_in, unmask_arguments
-from zidane_lab.secrets.restoring import restore_command, restore_python
 from zidane_lab.secrets.screen import Screen
 from zidane_lab.secrets.streaming import StreamMask
 from zidane_lab.secrets.vault import Vault, session_key
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
+from zidane_lab.tools.reading.targets import is_url
 from zidane_lab.turns import Block, Turn
 
 __all__ = ["SECRETS_SYSTEM", "SecretGuard", "secret_guard"]
@@ -39,17 +42,12 @@ tool's arguments (in Python, inside a string) and the real value takes its place
 it, or ask for the value."""
 """For the system prompt."""
 
-_TOLD: Final = frozenset({"ask_user", "present_plan", "web_search", "intent"})
-"""Tools whose arguments people or strangers read, and the argument that is only read: nothing is restored there."""
-
-_WRITERS: Final[Mapping[str, Callable[[str, Vault], str | None]]] = {"code": restore_python, "command": restore_command}
-"""Arguments that are run, and how a value is written in them."""
-
 
 def secret_guard(
     session: Session,
     home: Path | None,
     *,
+    origin: str = "",
     environ: Mapping[str, str] | None = None,
     names: Collection[str] = (),
     values: Collection[str] = (),
@@ -61,6 +59,8 @@ def secret_guard(
     ----------
     home
         The user's folder, where the key of all placeholders lies; ``None`` for placeholders that end with the process.
+    origin
+        The session it was branched from, whose placeholders it goes on with.
     environ
         Environment variables; the process's own if left out.
     names
@@ -71,7 +71,7 @@ def secret_guard(
         Regular expressions that find more.
     """
     vault = Vault(
-        session_key(home, session.id),
+        session_key(home, origin or session.id),
         environ=os.environ if environ is None else environ,
         names=names,
         values=values,
@@ -150,7 +150,7 @@ class SecretGuard:
             A value is not known in this process, or cannot be put where its placeholder stands.
         """
         wanted = placeholders_in(arguments)
-        if not wanted or tool in _TOLD:
+        if not wanted or tool in TOLD or tool in MASKED_TOOLS:
             return arguments
         vault = self.screen.vault
         if unknown := sorted(each for each in wanted if vault.value_of(each) is None):
@@ -160,10 +160,10 @@ class SecretGuard:
             )
         out = unmask_arguments(arguments, vault)
         for name, value in arguments.items():
-            if name in _TOLD:
+            if name in TOLD:
                 out[name] = value
-            elif name in _WRITERS and isinstance(value, str):
-                written = _WRITERS[name](value, vault)
+            elif isinstance(value, str) and (write := writer_of(tool, name, arguments)) is not None:
+                written = write(value, vault)
                 if written is None:
                     raise ToolError(
                         f"A credential cannot be put into `{name}` where its placeholder stands; the tool has not run.",
@@ -199,10 +199,10 @@ class SecretGuard:
 
     def _gate(self, event: ToolGate) -> None:
         """Let a credential leave this machine only if a person has allowed this very call."""
-        if event.block is not None or event.tool not in self._network or event.tool in _TOLD:
+        if event.block is not None or event.tool in TOLD or isinstance(event.resume_state.get(STATE), Mapping):
             return
-        asked = isinstance(event.resume_state.get(STATE), Mapping)
-        if not asked and (wanted := sorted(placeholders_in(event.input))):
+        wanted = sorted(placeholders_in(event.input))
+        if wanted and (event.tool in self._network or _goes_out(event)):
             event.block = (
                 f"refused: {wanted[0]} would leave this machine, and nobody was asked about that. "
                 "Leave it out, or tell the user what you would send where."
@@ -229,6 +229,16 @@ class SecretGuard:
             event.turns = tuple(masked for _, masked in pairs)
         self._known = len(vault.known)
         self._seen = {id(turn): (turn, masked) for turn, masked in pairs}  # holding the turn keeps its id its own
+
+
+def _goes_out(event: ToolGate) -> bool:
+    """Whether a call uses the network, whatever was allowed of it once and for all."""
+    if event.tool == "read_file" and is_url(str(event.input.get("path", ""))):
+        return True
+    if not {"code", "command"} & event.input.keys():
+        return False
+    found = assess(event.tool, event.input, "execute", Surroundings())
+    return found.reach == "network" or any("network" in reason for reason in found.reasons)
 
 
 class _Shown:

@@ -124,9 +124,7 @@ async def _resume(context: CommandContext, arguments: str) -> Reply:
     mended = "".join(f"\n- {what}" for what in session.repairs)
     cut = "\n\nIts last run was cut off; the next prompt goes on from there." if session.interrupted else ""
     waits = f"\n\n{note}" if (note := pending_note(session)) else ""
-    waits += (
-        f"\n\n{note}" if (note := place_note(session, context.chat.places, context.chat.settings)) else ""
-    )
+    waits += f"\n\n{note}" if (note := place_note(session, context.chat.places, context.chat.settings)) else ""
     return Reply(
         f"Resumed **{session.title}** ({session.id}, {len(session.turns)} turns).{cut}{mended}{waits}", repaint=True
     )
@@ -137,9 +135,7 @@ async def _branch(context: CommandContext, arguments: str) -> Reply:
     from zidane_lab.chat.place_commands import place_note
 
     session = context.chat.branch(arguments or None)
-    elsewhere = (
-        f"\n\n{note}" if (note := place_note(session, context.chat.places, context.chat.settings)) else ""
-    )
+    elsewhere = f"\n\n{note}" if (note := place_note(session, context.chat.places, context.chat.settings)) else ""
     return Reply(f"A copy of **{session.title}** is now this session ({session.id}).{elsewhere}", repaint=True)
 
 
@@ -255,4 +251,5 @@ import zidane_lab.chat.compact_commands  # noqa: E402
 import zidane_lab.chat.interaction_commands  # noqa: E402
 import zidane_lab.chat.output_commands  # noqa: E402
 import zidane_lab.chat.place_commands  # noqa: E402
+import zidane_lab.chat.todo_commands  # noqa: E402
 import zidane_lab.chat.usage_commands  # noqa: E402, F401

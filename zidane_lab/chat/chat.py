@@ -15,12 +15,13 @@ from zidane_lab.agent.frozen_system import FrozenSystem
 from zidane_lab.agent.hooks import HookBundle, HookBus
 from zidane_lab.agent.partials import recover
 from zidane_lab.agent.result import RunResult
+from zidane_lab.agent.todo_reminder import TodoReminder
 from zidane_lab.approvals.decisions import Ask, Grants
 from zidane_lab.chat.budgets import budgets_in_force, notebook_spent
 from zidane_lab.chat.interacting import Front, nobody_there
 from zidane_lab.chat.kept import Kept
 from zidane_lab.chat.models import ModelChoice, choose_model
-from zidane_lab.chat.place import Place
+from zidane_lab.chat.place import Place, working_folder
 from zidane_lab.chat.place_record import record_place
 from zidane_lab.chat.places import Places
 from zidane_lab.chat.profiles import Profile, profile_named
@@ -95,7 +96,7 @@ class Chat:
     def session(self) -> Session:
         """The conversation; a new one until something is said or an old one resumed. Writes nothing by itself."""
         if self._session is None:
-            self._session = Session.create(self.folder, notebook=self.place.notebook, cwd=Path.cwd())
+            self._session = Session.create(self.folder, notebook=self.place.notebook, cwd=working_folder())
         return self._session
 
     def new(self) -> None:
@@ -312,6 +313,7 @@ class Chat:
             hooks.use(bundle)
         agent = self._idle_agent(hooks, executor)
         keep(hooks, self.session, self.settings, self._kept, self._kept.guard(self.session, self.settings, self.env))
+        hooks.use(TodoReminder(self.session))
         hooks.use(
             SystemRecord(
                 self.session, FrozenSystem(agent.system, agent.system_boundary), self._profile(AskOptions()).name
@@ -354,7 +356,7 @@ class Chat:
         """Return what the tools work on. Tasks outlive a conversation: they are the notebook's, until it is closed."""
         if self._tasks is None:
             self._tasks = TaskRegistry(lambda: self._session.folder if self._session is not None else None)
-        return Toolbox(self._tasks, lambda: self.place.notebook)
+        return Toolbox(self._tasks, lambda: self.place.notebook, rewind=self.settings.rewind)
 
     @property
     def grants(self) -> Grants:
@@ -373,7 +375,7 @@ class Chat:
             self.session,
             profile,
             self.place,
-            Path.cwd(),
+            working_folder(),
             secrets=self.settings.secrets,
             places=self.places.section(self.settings),
         )
@@ -382,7 +384,7 @@ class Chat:
         """Return where files and commands are, opened if need be; no other run begins meanwhile."""
         self._is_opening = True
         try:
-            return await self.places.current(self.settings, Path.cwd(), session_id=self.session.id)
+            return await self.places.current(self.settings, working_folder(), session_id=self.session.id)
         finally:
             self._is_opening = False
 
@@ -436,7 +438,7 @@ class Chat:
             executor=executor,
             hooks=hooks,
             behavior=behavior_of(settings, budgets),
-            cwd=Path.cwd(),
+            cwd=working_folder(),
             fallbacks=self._providers.fallbacks(target, settings.fallbacks),
             summarizer=self._providers.target(settings.compact_model) if settings.compact_model else None,
             continuity=self._kept.continuity,

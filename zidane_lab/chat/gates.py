@@ -16,6 +16,7 @@ from zidane_lab.approvals.names import known_names
 from zidane_lab.approvals.project import Project, project_root
 from zidane_lab.approvals.safelist import RECIPE_TOOL
 from zidane_lab.chat.ownership import users_names
+from zidane_lab.chat.place import following
 from zidane_lab.chat.safelist_store import own_files, safelist_for
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.errors import ToolError
@@ -72,17 +73,19 @@ def gate_for(
         told: Mapping[str, str] | None = getattr(executor, "meanings", None)
         return told if told is not None else known_names(dict(getattr(executor, "namespace", {})))
 
+    now = following()  # if it is removed, calls are judged as from where it was, and say themselves what they miss
+
     def project() -> Project | None:
         if folder is None:
             return None
         if place is None or place.info.is_local:
-            cwd = str(Path.cwd()) if place is None else place.cwd
+            cwd = str(now()) if place is None else place.cwd
             return Project(str(project_root(folder)), cwd, own_files(env))
         root = str(getattr(place, "root", place.cwd))
         return Project(root, place.cwd, own_files(env), is_local=False, links=links or {})
 
     def here() -> Project | None:
-        return None if folder is None else Project(str(project_root(folder)), str(Path.cwd()), own_files(env))
+        return None if folder is None else Project(str(project_root(folder)), str(now()), own_files(env))
 
     protected = users_names(meanings(), session.turns)
     by_name = {tool.name: tool for tool in tools}
@@ -95,8 +98,8 @@ def gate_for(
         project=project,
         here=here,
         grants=grants if grants is not None else Grants(),
-        foresee=_foresee(session, place),
-        preview=_preview(session, place),
+        foresee=_foresee(session, place, now),
+        preview=_preview(session, place, now),
         hunks_of=lambda tool, arguments: _parts(arguments) if tool == "multi_edit" else 0,
         keep_hunks=_keep,
         allow_bypass=allow_bypass,
@@ -113,23 +116,25 @@ def gate_for(
     return replace(gate, safelist=safelist.allowed, denied=denied, remember=safelist.remember)
 
 
-def _preview(session: Session, place: ExecutionContext | None) -> Callable[[str, Mapping[str, Any]], Awaitable[str]]:
+def _preview(
+    session: Session, place: ExecutionContext | None, now: Callable[[], Path]
+) -> Callable[[str, Mapping[str, Any]], Awaitable[str]]:
     async def diff(tool: str, arguments: Mapping[str, Any]) -> str:
         from zidane_lab.tools.edit_plans import plan_call
 
-        plan = await plan_call(ToolContext(outputs=session, place=place), tool, arguments)
+        plan = await plan_call(ToolContext(cwd=now(), outputs=session, place=place), tool, arguments)
         return plan.diff() if plan is not None else ""
 
     return diff
 
 
 def _foresee(
-    session: Session, place: ExecutionContext | None
+    session: Session, place: ExecutionContext | None, now: Callable[[], Path]
 ) -> Callable[[str, Mapping[str, Any]], Awaitable[Foreseen | None]]:
     """Return what asks the tools themselves: which files a call writes, which command a task of the project is."""
 
     async def foresee(tool: str, arguments: Mapping[str, Any]) -> Foreseen | None:
-        context = ToolContext(outputs=session, place=place)
+        context = ToolContext(cwd=now(), outputs=session, place=place)
         if tool == RECIPE_TOOL:
             return await _recipe(context, str(arguments.get("op", "")))
         from zidane_lab.tools.edit_plans import call_targets

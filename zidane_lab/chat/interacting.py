@@ -122,7 +122,8 @@ class Desk:
             There is no such interaction, it was answered before, or the answer does not fit.
         """
         interaction = self.find(name)
-        answer = InteractionAnswer(interaction.id, checked(interaction, value), by, now().isoformat())
+        told = self._masked(interaction, checked(interaction, value))
+        answer = InteractionAnswer(interaction.id, told, by, now().isoformat())
         if not self._settle(interaction, answer):
             raise ConfigurationError("That is answered already, or not open any more.", hint=_HINT)
         return interaction
@@ -206,7 +207,7 @@ class Desk:
         value = None
         if answer is not None and answer.value is not None:
             try:
-                value = checked(interaction, answer.value)
+                value = self._masked(interaction, checked(interaction, answer.value))
             except ConfigurationError:  # fail closed: what does not fit is no answer
                 value = None
         if value is None or answer is None:
@@ -216,6 +217,17 @@ class Desk:
             return told
         with self._lock:
             return self._taken[interaction.id][1]  # another answer came first
+
+    def _masked(self, interaction: Interaction, value: dict[str, Any]) -> dict[str, Any]:
+        """Return an answer with placeholders for the credentials in it, if it is one to the question then, too."""
+        screen = self._session.screen
+        if screen is None:
+            return value
+        masked = screen.json(value)
+        try:
+            return value if masked is value else checked(interaction, masked)
+        except ConfigurationError:  # the label of an option, which was shown as it is
+            return value
 
     def _settle(self, interaction: Interaction, answer: InteractionAnswer) -> bool:
         """Let an answer count if it is the first."""
@@ -270,7 +282,11 @@ def _is_same(before: Interaction, present: Interaction) -> bool:
         return then == today
     if any(then.get(key) != today.get(key) for key in ("tool", "target", "diff", "hunks")):
         return False
-    return all(set(today.get(key, ())) <= set(then.get(key, ())) for key in ("reasons", "remember"))
+    return all(_texts(today.get(key)) <= _texts(then.get(key)) for key in ("reasons", "remember"))
+
+
+def _texts(value: object) -> set[str]:
+    return {each for each in value if isinstance(each, str)} if isinstance(value, (list, tuple)) else set()
 
 
 _DESKS: WeakKeyDictionary[Session, Desk] = WeakKeyDictionary()

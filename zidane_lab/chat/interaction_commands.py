@@ -31,6 +31,7 @@ async def _answer(context: CommandContext, arguments: str) -> Reply:
         interaction = desk.find(name)
         raise ConfigurationError("The answer is empty.", hint=f"Write: /answer {_short(interaction)} ANSWER.")
     interaction = desk.find(name)
+    _ = context.chat.screen  # a credential in the answer is masked, also where nothing was asked in this kernel yet
     desk.answer(interaction.id, read_typed(interaction, text), by="command")
     if context.chat.agent is not None:
         return Reply("Told: the run goes on.")

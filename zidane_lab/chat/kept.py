@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from zidane_lab.agent.envelopes import Envelopes
 from zidane_lab.agent.kit import Continuity
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from zidane_lab.agent.secret_guard import SecretGuard
 
 __all__ = ["Kept"]
+
+_LONGEST_HEADER: Final = 100_000
 
 
 @dataclass(slots=True)
@@ -31,11 +36,14 @@ class Kept:
         Draws the tags of results.
     repository
         Where the repository stood when the model last had to do with it.
+    reminded
+        The previews the model was reminded of.
     """
 
     continuity: Continuity = field(default_factory=Continuity)
     envelopes: Envelopes = field(default_factory=Envelopes)
     repository: RepositoryMemory = field(default_factory=RepositoryMemory)
+    reminded: set[str] = field(default_factory=set)
     _grants: dict[str, Grants] = field(default_factory=dict)
     _guard: SecretGuard | None = None
     _made_for: tuple[object, ...] = ()
@@ -59,6 +67,7 @@ class Kept:
             self._guard = secret_guard(
                 session,
                 home(env),
+                origin=_origin(session),
                 environ=env,
                 names=settings.secret_names,
                 values=settings.secret_values,
@@ -67,3 +76,19 @@ class Kept:
             self._made_for = made_for
         session.screen = self._guard.screen
         return self._guard
+
+
+def _origin(session: Session) -> str:
+    """Return the id of the session that a branch goes back to: what was said there is sent again, placeholders too."""
+    header, folder = session.header, session.path.parent if session.path is not None else None
+    name, met = header.id, {header.id}
+    parent = header.parent_session
+    while parent and parent not in met:
+        met.add(name := parent)
+        parent = None
+        if folder is not None and Path(name).name == name:
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                with (folder / f"{name}.jsonl").open(encoding="utf-8") as file:
+                    found = json.loads(file.readline(_LONGEST_HEADER)).get("parent_session")
+                parent = found if isinstance(found, str) else None
+    return name

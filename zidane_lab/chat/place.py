@@ -7,14 +7,14 @@ notebook; else there is no notebook, sessions go beside the working directory, a
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from zidane_lab.errors import ConfigurationError
 
-__all__ = ["Place", "find_place"]
+__all__ = ["Place", "find_place", "following", "working_folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def find_place(
         An explicit path that is not a notebook in an existing folder.
     """
     env = os.environ if env is None else env
-    cwd = Path.cwd() if cwd is None else cwd
+    cwd = working_folder() if cwd is None else cwd
     if explicit:
         path = (cwd / Path(explicit).expanduser()).absolute()
         if path.suffix != ".ipynb" or not path.parent.is_dir():
@@ -62,3 +62,39 @@ def find_place(
             if path.is_absolute() and path.is_file():
                 return Place(path, path.parent, "told by the Jupyter server")
     return Place(None, cwd.absolute(), "the notebook is not known, so the working directory is used")
+
+
+def working_folder() -> Path:
+    """Return the folder this process works in.
+
+    Raises
+    ------
+    ConfigurationError
+        It was removed.
+    """
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise ConfigurationError(
+            f"The kernel's working folder cannot be used: {error.strerror or error}; it was probably removed.",
+            hint="Go to another one, as with %cd ~ in a cell.",
+        ) from error
+
+
+def following() -> Callable[[], Path]:
+    """Return what tells the folder this process works in at any time; the one of now once there is none any more.
+
+    Raises
+    ------
+    ConfigurationError
+        There is none now.
+    """
+    began = working_folder()
+
+    def now() -> Path:
+        try:
+            return Path.cwd()
+        except OSError:
+            return began
+
+    return now

@@ -54,10 +54,11 @@ class PlaceLinks:
 
     def install(self, hooks: HookBus) -> Uninstall:
         """Subscribe, if it is another place."""
-        return (lambda: None) if self.place.info.is_local else hooks.on(ToolGate, self._gated)
+        return (lambda: None) if self.place.info.is_local else hooks.on(ToolGate, self.look_at)
 
-    async def _gated(self, event: ToolGate) -> None:
-        if event.block is not None or event.result is not None:
+    async def look_at(self, event: ToolGate) -> None:
+        """Find out where the paths of a call lead."""
+        if self.place.info.is_local or event.block is not None or event.result is not None:
             return
         tier = self.tiers.get(event.tool, "execute")
         if tier not in {"write", "execute"} or event.tool in IN_KERNEL:

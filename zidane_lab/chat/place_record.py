@@ -26,12 +26,16 @@ PLACE: Final = "place"
 IN_KERNEL: Final = frozenset(
     {
         "ask_user",
+        "checkpoint",
         "fetch_url",
         "inspect_variable",
         "list_variables",
         "present_plan",
         "read_output",
+        "rewind",
         "run_python",
+        "todoread",
+        "todowrite",
         "web_search",
     }
 )

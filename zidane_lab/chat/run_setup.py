@@ -18,24 +18,29 @@ from zidane_lab.agent.nudges import ProgressNudges
 from zidane_lab.agent.persistence import Persistence
 from zidane_lab.agent.preview_reminder import PreviewReminder
 from zidane_lab.agent.repository_notices import RepositoryNotices
+from zidane_lab.agent.rewinding import Rewinding
 from zidane_lab.agent.secret_guard import SecretGuard
 from zidane_lab.agent.stale_notices import StaleNotices
 from zidane_lab.agent.task_notices import TaskNotices
+from zidane_lab.agent.todo_reminder import TodoReminder
 from zidane_lab.approvals.decisions import Ask, first_answer
 from zidane_lab.approvals.gate import Gate
 from zidane_lab.chat.budget_asking import BudgetAsking
 from zidane_lab.chat.gates import HunkOutcomes, gate_for
 from zidane_lab.chat.interacting import Asker, Front, desk_of
 from zidane_lab.chat.kept import Kept
+from zidane_lab.chat.place import following
 from zidane_lab.chat.place_links import PlaceLinks, root_of
 from zidane_lab.chat.place_record import LeftOpen
-from zidane_lab.chat.settings import Settings
+from zidane_lab.chat.real_calls import RealCalls
+from zidane_lab.chat.settings import Settings, home
 from zidane_lab.chat.targets import persistence_of
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.contexts.tasks import TaskRegistry
 from zidane_lab.errors import ToolError
 from zidane_lab.events import ToolGate
 from zidane_lab.kernel.execution import Executor
+from zidane_lab.secrets.vault import session_key
 from zidane_lab.session.session import Session
 from zidane_lab.tools.base import Tool
 
@@ -99,14 +104,14 @@ def set_up(
     place
         Where files and commands live, if not on this machine.
     """
-    guard = kept.guard(session, settings, env)
+    now, guard = following(), kept.guard(session, settings, env)
     if guard is not None:
         guard.attach(session, executor)
         tools = guard.tools(tools)
     tools = list(tools)
     if tasks is not None:
         tasks.screen = guard.screen if guard is not None else None
-    journal = CallJournal(session, {tool.name: tool for tool in tools})
+    journal = CallJournal(session, {tool.name: tool for tool in tools}, session_key(home(env), session.id))
     asker = Asker(desk_of(session), front, journal.waits)
     approve = asker.approve if ask is None else first_answer(ask, asker.approve)
     links = PlaceLinks(place, root_of(place), {tool.name: tool.tier for tool in tools}) if place is not None else None
@@ -130,20 +135,25 @@ def set_up(
         hooks.use(bundle)
     if place is not None:
         hooks.use(LeftOpen(session, place))
-    for each in guards_for(GuardSettings(), session, cwd=Path.cwd(), place=place):
+    for each in guards_for(GuardSettings(), session, cwd=now(), place=place):
         hooks.use(each)
     hooks.use(asker)
     if links is not None:
         hooks.use(links)
+    if guard is not None:
+        look = links.look_at if links is not None else None
+        hooks.use(RealCalls(gate, guard.restored, guard.screen.text, look))
     hooks.on(ToolGate, gate)
     hooks.use(HunkOutcomes())
     hooks.use(BudgetAsking(approve, session))
+    hooks.use(Rewinding(session, kept.continuity))
     hooks.use(ProgressNudges())
-    hooks.use(PreviewReminder(session))
+    hooks.use(TodoReminder(session))
+    hooks.use(PreviewReminder(session, kept.reminded))
     hooks.use(TaskNotices(lambda: tasks))
     if place is None or place.info.is_local:
-        hooks.use(RepositoryNotices(Path.cwd, kept.repository))
-    hooks.use(StaleNotices(session, Path.cwd(), place))
+        hooks.use(RepositoryNotices(now, kept.repository))
+    hooks.use(StaleNotices(session, now(), place))
     keep(hooks, session, settings, kept, guard)
     hooks.use(journal)  # after what makes the result that is kept
     return RunSetup(hooks, tools, gate, asker, journal)

@@ -85,6 +85,8 @@ class Settings:
     secret_names, secret_values, secret_patterns
         Environment variables that hold credentials although their names do not say so, more credentials, and regular
         expressions that find more within a line (whole, or their group ``secret``).
+    rewind
+        Whether the model may set checkpoints and go back to them, so that a report stands for a detour.
     context
         Where files and commands are: ``process`` (this machine), ``docker:IMAGE``, ``ssh:HOST``, or a name of
         ``contexts``.
@@ -120,6 +122,7 @@ class Settings:
     secret_names: tuple[str, ...] = ()
     secret_values: tuple[str, ...] = ()
     secret_patterns: tuple[str, ...] = ()
+    rewind: bool = False
     context: str = "process"
     contexts: Mapping[str, Any] = field(default_factory=dict)
     isolation: Isolation = "off"
@@ -276,6 +279,7 @@ KEYS: Final[Mapping[str, Callable[[object], Any]]] = {
     "secret_names": _names,
     "secret_values": _texts,
     "secret_patterns": _patterns,
+    "rewind": _switch,
     "context": _context,
     "contexts": _contexts,
     "isolation": _one_of(ISOLATION),

@@ -104,5 +104,5 @@ class SystemRecord:
                 self.session.record(SYSTEM_SNAPSHOT, note.record(event.turn.id))
 
     def _compacted(self, event: CompactEnd) -> None:
-        if event.status == "compacted":
+        if event.status == "compacted" and event.reason != "rewind":  # what was sent before the checkpoint stays
             self.session.record(SYSTEM_SNAPSHOT, cleared_record(self.key))

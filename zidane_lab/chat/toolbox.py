@@ -23,10 +23,13 @@ class Toolbox:
         Its background tasks; without them commands run in the foreground only.
     notebook
         Returns the notebook it belongs to, which commands must not write.
+    rewind
+        Whether the model may set checkpoints and go back to them.
     """
 
     tasks: TaskRegistry | None = None
     notebook: Callable[[], Path | None] = field(default=lambda: None)
+    rewind: bool = False
 
 
 def read_tools() -> tuple[Tool, ...]:
@@ -115,18 +118,22 @@ def web_tools() -> tuple[Tool, ...]:
 
 def build_tools(box: Toolbox) -> tuple[Tool, ...]:
     """Return the tools of the ``build`` profile: run Python and commands, look at and change files."""
+    from zidane_lab.tools.rewind import rewind_tools
     from zidane_lab.tools.run_python import RUN_PYTHON
+    from zidane_lab.tools.todo import todo_tools
 
     tools: list[Tool] = []
     tools += (RUN_PYTHON, *read_tools(), *write_tools())
     tools += web_tools()
     tools += command_tools(box, lambda: frozenset(tool.name for tool in tools))
-    return (*tools, *interaction_tools())
+    return (*tools, *interaction_tools(), *todo_tools(), *(rewind_tools() if box.rewind else ()))
 
 
 def plan_tools(_box: Toolbox) -> tuple[Tool, ...]:
     """Return the tools of the ``plan`` profile: those that only look."""
-    return (*read_tools(), *interaction_tools())
+    from zidane_lab.tools.todo import todo_tools
+
+    return (*read_tools(), *interaction_tools(), *todo_tools())
 
 
 def interaction_tools() -> tuple[Tool, ...]:

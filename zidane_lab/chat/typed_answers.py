@@ -54,7 +54,8 @@ def how_to_answer(interaction: Interaction) -> str:
     if interaction.kind == "question":
         asked = asked_questions(interaction.payload)
         if len(asked) > 1:
-            return "one line each: ID: ANSWER" + f" ({', '.join(each.id for each in asked)})"
+            names = ", ".join(printable(each.id).replace("`", "'") for each in asked)  # shown as code
+            return f"one line each: ID: ANSWER ({names})"
         return {
             "text": "TEXT",
             "confirm": "yes | no",

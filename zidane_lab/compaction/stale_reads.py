@@ -22,6 +22,7 @@ from zidane_lab.wire.state import WireState
 
 __all__ = [
     "EDIT_TOOLS",
+    "PREVIEWED",
     "STALE_NOTICE",
     "WRITTEN",
     "StaleReadPolicy",
@@ -29,6 +30,7 @@ __all__ = [
     "elide_stale_reads",
     "render_stale_read_notice",
     "stale_reads",
+    "wrote_nothing",
 ]
 
 StaleReadPolicy: TypeAlias = Literal["stub", "notice"]
@@ -38,7 +40,10 @@ EDIT_TOOLS: Final = frozenset({"write_file", "edit", "multi_edit"})
 """Tools that change the file named by their ``path``."""
 
 WRITTEN: Final = "written"
-"""Key of the metadata of a result that changed files: their paths."""
+"""Key of the metadata of a result that changed files: their paths; none for a result that says it changed none."""
+
+PREVIEWED: Final = "pending"
+"""Key of the metadata of a result that shows what would change."""
 
 STALE_NOTICE: Final = "[Left out: the file was changed after this read; read it again to see it as it is.]"
 
@@ -120,11 +125,16 @@ def _written(call: ToolCallBlock, result: ToolResultBlock, cwd: Path | None) -> 
     named: list[Any] = [*_listed(result.metadata, WRITTEN)]
     if isinstance(execution, Mapping):
         named += _listed(execution, "files_written")
-    if not named and call.name in EDIT_TOOLS and not result.is_error:
+    if not named and call.name in EDIT_TOOLS and not result.is_error and not wrote_nothing(result.metadata):
         named.append(call.input.get("path"))
     for path in named:
         if (found := absolute(path, cwd, result.metadata)) is not None:
             yield found
+
+
+def wrote_nothing(metadata: Mapping[str, Any]) -> bool:
+    """Whether a result of an editing tool says that it changed no file: a preview, or nothing that was to be done."""
+    return PREVIEWED in metadata or (WRITTEN in metadata and not metadata[WRITTEN])
 
 
 def _listed(metadata: Mapping[str, Any], key: str) -> Sequence[Any]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from zidane_lab.compaction.stale_reads import wrote_nothing
 from zidane_lab.turns import CompactSummaryBlock, ToolCallBlock, ToolResultBlock, Turn
 
 __all__ = ["MOST_FILES", "MOST_VARIABLES", "Touched", "touched_by", "with_touched", "without_touched"]
@@ -82,7 +83,7 @@ def touched_by(
                 for name in gone:
                     variables.pop(name, None)
                 call = calls.get(block.call_id)
-                if call is None or block.is_error:
+                if call is None or block.is_error or (call.name not in readers and wrote_nothing(block.metadata)):
                     continue
                 path = call.input.get("path")
                 if isinstance(path, str) and call.name in writers:

@@ -26,8 +26,9 @@ __all__ = [
     "RetryWait",
 ]
 
-CompactReason: TypeAlias = Literal["auto", "manual", "overflow"]
-"""The window filled; a person asked; the service refused the request as too long."""
+CompactReason: TypeAlias = Literal["auto", "manual", "overflow", "rewind"]
+"""The window filled; a person asked; the service refused the request as too long; the model went back to a checkpoint
+and wrote the report itself."""
 
 BudgetKind: TypeAlias = Literal["turns", "tokens", "cost", "time"]
 BudgetScope: TypeAlias = Literal["run", "session", "notebook"]

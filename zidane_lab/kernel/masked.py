@@ -6,6 +6,7 @@ to the evidence, and for kernels elsewhere to the outputs that a notebook file w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -21,29 +22,54 @@ if TYPE_CHECKING:  # it brings in the client of kernels, which a kernel does not
 
 __all__ = ["MaskedExecutor", "mask_execution", "masked_listener", "secrets_under_names"]
 
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_STRONG_WORDS: Final = "password passwd passphrase secret secrets apikey credential credentials key"
+_ABOUT_WORDS: Final = (
+    "column columns col cols field fields name names pattern regex path file url type kind length size count id "
+    "ids index rate policy hint prompt help label title"
+)
+_STRONG: Final = frozenset(_STRONG_WORDS.split())
+_ABOUT: Final = frozenset(_ABOUT_WORDS.split())
+"""A name that ends so tells something about a credential, and its value is none: ``password_column``."""
+
 _LONGEST: Final = 4_096
 """Characters of the longest text in a variable that is taken for a credential because of its name."""
 
 
-def secrets_under_names(namespace: Mapping[str, Any]) -> Callable[[], Iterator[str]]:
+def secrets_under_names(namespace: dict[str, Any]) -> Callable[[], Iterator[str]]:
     """Return a source for :meth:`~zidane_lab.secrets.vault.Vault.watch`: texts in variables with a credential's name.
 
-    Asking again costs next to nothing as long as no name has come or gone.
+    Asking again costs next to nothing as long as no name has come or gone: only those that tell are looked at.
     """
-    asked, judged = -1, {}
+    asked: tuple[int, object] = (-1, None)
+    judged: dict[str, bool | None] = {}
+    told: list[str] = []
+    seen: dict[str, str] = {}
 
     def source() -> Iterator[str]:
-        nonlocal asked
-        if len(namespace) == asked:
-            return
-        asked = len(namespace)
-        for name, value in list(namespace.items()):
-            if name not in judged:
-                judged[name] = is_secret_name(name)
-            if judged[name] and type(value) is str and len(value) <= _LONGEST and is_random(value):
+        nonlocal asked, told
+        now = (len(namespace), next(reversed(namespace), None))
+        if now != asked:
+            asked = now
+            for name in list(namespace):
+                if name not in judged:
+                    judged[name] = _tells(name)
+            told = [name for name in judged if judged[name] is not None and name in namespace]
+        for name in told:
+            value = namespace.get(name)
+            if type(value) is not str or value is seen.get(name):
+                continue
+            seen[name] = value
+            if len(value) <= _LONGEST and is_random(value, weak=judged[name] is True):
                 yield value
 
     return source
+
+
+def _tells(name: str) -> bool | None:
+    """Whether a variable's name says that it holds a credential, and is weak, as ``token`` is, which texts have too."""
+    words = [word.lower() for word in _WORDS.findall(name)] if is_secret_name(name) else []
+    return None if not words or words[-1] in _ABOUT else not any(word in _STRONG for word in words)
 
 
 def mask_execution(execution: Execution, screen: Screen) -> Execution:

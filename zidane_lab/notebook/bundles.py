@@ -8,7 +8,7 @@ data is escaped.
 from __future__ import annotations
 
 import html
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -27,6 +27,7 @@ __all__ = [
     "command_reply",
     "markdown",
     "outcome",
+    "page_text",
     "prompt",
     "streaming",
     "thinking",
@@ -57,22 +58,38 @@ _WORDS: Final[Mapping[CallStatus, str]] = {"ok": "", "started": "", "error": "fa
 PREVIEW: Final = 4_000
 """Characters of a tool's result shown in its card; the model got all of it, and the session keeps it."""
 
-_COLOURS: Final[Mapping[CallStatus, str]] = {
-    "ok": "var(--jp-success-color1,#2e7d32)",
-    "error": "var(--jp-error-color1,#c62828)",
-    "blocked": "var(--jp-warn-color1,#b26a00)",
-    "interrupted": "var(--jp-warn-color1,#b26a00)",
-}
+_GOOD: Final = "var(--jp-success-color1,#2e7d32)"
+_BAD: Final = "var(--jp-error-color1,#c62828)"
+_WARN: Final = "var(--jp-warn-color1,#b26a00)"
+_INFO: Final = "var(--jp-info-color1,#1565c0)"
+_COLOURS: Final[Mapping[CallStatus, str]] = {"ok": _GOOD, "error": _BAD, "blocked": _WARN, "interrupted": _WARN}
 _PRE: Final = (
     "margin:.3em 0 .3em 1.2em;padding:.4em .6em;overflow:auto;max-height:24em;white-space:pre;"
     "background:var(--jp-layout-color2,rgba(128,128,128,.1));color:inherit;border-radius:3px"
 )
+_WRAPPED: Final = "white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere"
 _QUIET: Final = "opacity:.7"
 _SIGNS: Final[Mapping[str, str]] = {
-    "+": "var(--jp-success-color1,#2e7d32)",
-    "-": "var(--jp-error-color1,#c62828)",
-    "@": "var(--jp-info-color1,#1565c0)",
+    "+": "background:rgba(46,160,67,.22)",
+    "-": "background:rgba(248,81,73,.2)",
+    "@": "opacity:.7",
 }
+"""How the lines of a diff are told apart, beside their signs: grounds, so that the text is as legible as any other."""
+_FORMULA: Final = re.compile(r"[$\\]")
+_HEADS: Final = (["--- ", "+++ ", "@@ -"],)
+
+
+def _ink(colour: str) -> str:
+    """Return a theme's colour for text: nearer to the page's own ink, since themes mean it for grounds and borders."""
+    return f"color:color-mix(in srgb,{colour} 65%,currentColor)"
+
+
+def page_text(text: str) -> str:
+    r"""Escape foreign text for a page outside of ``<pre>``: pages take ``$…$`` and ``\(…\)`` in HTML for formulas.
+
+    What opens a formula stands in an element of its own, across which none is looked for.
+    """
+    return _FORMULA.sub(r"<span>\g<0></span>", html.escape(text))
 
 
 def _own(kind: str, **fields: Any) -> dict[str, Any]:
@@ -99,7 +116,7 @@ def thinking(text: str, *, done: bool) -> Bundle:
         label = f"thinking… ({len(text):,} characters)"
         return {"text/plain": label, "text/html": f'<div style="{_QUIET}">{label}</div>'}
     label = f"thinking ({len(text):,} characters)"
-    body = html.escape(text)
+    body = page_text(text)
     return {
         "text/plain": f"[{label}]\n{text}",
         "text/html": f'<details style="{_QUIET}"><summary>{label}</summary>'
@@ -110,7 +127,27 @@ def thinking(text: str, *, done: bool) -> Bundle:
 
 @dataclass(frozen=True, slots=True)
 class ToolCard:
-    """A tool call as it is drawn. ``body`` is code for ``run_python``, the arguments otherwise."""
+    """A tool call as it is drawn.
+
+    Parameters
+    ----------
+    call_id, tool, status
+        Which call it is, of what, and how it stands.
+    intent
+        What it is for, in its author's words.
+    body
+        What it does: code, a command, a change, else what its title does not tell.
+    result
+        What came of it, as a text.
+    seconds
+        How long it has taken.
+    note
+        What came of it, in a few words.
+    title
+        What it does to what, on one line; without one the intent, or the tool.
+    is_diff
+        The body is a change: its lines are drawn by their signs.
+    """
 
     call_id: str
     tool: str
@@ -120,13 +157,16 @@ class ToolCard:
     result: str = ""
     seconds: float | None = None
     note: str = ""
+    title: str = ""
+    is_diff: bool = False
 
 
 def tool_card(card: ToolCard) -> Bundle:
-    """Draw a call: one line (mark, intent, tool, time), with the code and the result folded below."""
+    """Draw a call: one line (mark, title, tool, outcome, time), with what it does and the result folded below."""
     mark, word = _MARKS[card.status], _WORDS.get(card.status, card.status)
-    title = card.intent or card.tool
-    facts = [each for each in (card.tool if card.intent else "", word, card.note, _duration(card.seconds)) if each]
+    title = card.title or card.intent or card.tool
+    named = card.tool if title != card.tool else ""
+    facts = [each for each in (named, word, card.note, _duration(card.seconds)) if each]
     head = f"{mark} {title}" + (f"  ({' · '.join(facts)})" if facts else "")
     plain = [head]
     if card.body:
@@ -136,17 +176,17 @@ def tool_card(card: ToolCard) -> Bundle:
         plain.append(_indented("→ " + shown.replace("\n", "\n  ")))
     if left > 0:
         plain.append(f"    [{left:,} more characters in the session]")
-    colour = _COLOURS.get(card.status, "inherit")
     line = (
-        f'<span style="color:{colour}">{mark}</span> <b>{html.escape(title)}</b> '
-        f'<span style="{_QUIET}">{html.escape(" · ".join(facts))}</span>'
+        f'{_mark(card.status)} <b style="overflow-wrap:anywhere">{page_text(title)}</b> '
+        f'<span style="{_QUIET}">{page_text(" · ".join(facts))}</span>'
     )
     inner = ""
     if card.body:
-        inner += f'<pre style="{_PRE}">{_code_html(card.body)}</pre>'
+        style = _PRE if card.is_diff or card.tool == "run_python" else f"{_PRE};{_WRAPPED}"
+        inner += f'<pre style="{style}">{_diff_html(card.body) if card.is_diff else html.escape(card.body)}</pre>'
     if shown:
         more = f"\n[{left:,} more characters in the session]" if left > 0 else ""
-        inner += f'<pre style="{_PRE};white-space:pre-wrap">{html.escape(shown + more)}</pre>'
+        inner += f'<pre style="{_PRE};{_WRAPPED}">{html.escape(shown + more)}</pre>'
     opened = " open" if card.status in ("error", "blocked") and card.tool != "run_python" else ""
     drawn = f"<details{opened}><summary>{line}</summary>{inner}</details>" if inner else f"<div>{line}</div>"
     own = _own(
@@ -155,28 +195,38 @@ def tool_card(card: ToolCard) -> Bundle:
         tool=card.tool,
         status=card.status,
         intent=card.intent,
+        title=title,
         seconds=card.seconds,
         note=card.note,
     )
     return {"text/plain": "\n".join(plain), "text/html": drawn, MIME: own}
 
 
-def _code_html(text: str) -> str:
-    """Escape code; in a unified diff the lines that go and come are coloured, and keep their signs."""
-    if not text.startswith("--- "):
-        return html.escape(text)
-    return "\n".join(
-        f'<span style="color:{_SIGNS[line[0]]}">{html.escape(line)}</span>' if line[:1] in _SIGNS else html.escape(line)
-        for line in text.split("\n")
-    )
+def _mark(status: CallStatus) -> str:
+    colour = _COLOURS.get(status)
+    return f'<span style="{_ink(colour)}">{_MARKS[status]}</span>' if colour else _MARKS[status]
+
+
+def _diff_html(text: str) -> str:
+    """Escape a diff; what goes and what comes has a ground of its own and keeps its sign, names of files stand out."""
+    lines = text.split("\n")
+    drawn = []
+    for place, line in enumerate(lines):
+        # Alone, ``--- x`` is the line ``-- x`` that goes: the head of a file is two such lines before its first hunk.
+        is_head = any(
+            [each[:4] for each in lines[first : first + 3]] in _HEADS for first in (place, place - 1) if first >= 0
+        )
+        style = "font-weight:bold" if is_head or line.startswith("*** ") else _SIGNS.get(line[:1], "")
+        shown = html.escape(line)
+        drawn.append(f'<span style="{style}">{shown}</span>' if style else shown)
+    return "\n".join(drawn)
 
 
 def outcome(card: ToolCard) -> Bundle:
     """Draw how a call ended, below its outputs, where its card was drawn before and is not updated."""
     mark, word = _MARKS[card.status], _WORDS.get(card.status, card.status)
     text = " · ".join(each for each in (word, card.note) if each)
-    colour = _COLOURS.get(card.status, "inherit")
-    line = f'<span style="color:{colour}">{mark}</span> <span style="{_QUIET}">{html.escape(text)}</span>'
+    line = f'{_mark(card.status)} <span style="{_QUIET}">{page_text(text)}</span>'
     own = _own(
         "outcome", call_id=card.call_id, tool=card.tool, status=card.status, seconds=card.seconds, note=card.note
     )
@@ -185,27 +235,24 @@ def outcome(card: ToolCard) -> Bundle:
 
 def traceback(name: str, message: str, text: str) -> Bundle:
     """An error of the agent's code: a plain output, so that the cell itself does not count as failed."""
-    style = f"{_PRE};color:var(--jp-error-color1,#c62828);white-space:pre-wrap"
+    style = f"{_PRE};{_WRAPPED};border-left:3px solid {_BAD};background:rgba(248,81,73,.12)"
+    where, last, said = text.rstrip("\n").rpartition(f"{name}:") if name else ("", "", text)
     return {
         "text/plain": text,
-        "text/html": f'<pre style="{style}">{html.escape(text)}</pre>',
+        "text/html": f'<pre style="{style}">{html.escape(where)}<b>{html.escape(last + said)}</b></pre>',
         MIME: _own("error", name=name, message=message),
     }
 
 
 def banner(level: Literal["info", "warning", "error"], title: str, text: str = "") -> Bundle:
     """A notice that must not be overlooked: how a run ended when it did not end by itself."""
-    colour = {
-        "info": "var(--jp-info-color1,#1565c0)",
-        "warning": "var(--jp-warn-color1,#b26a00)",
-        "error": "var(--jp-error-color1,#c62828)",
-    }[level]
+    colour = {"info": _INFO, "warning": _WARN, "error": _BAD}[level]
     mark = {"info": "ℹ", "warning": "⚠", "error": "✗"}[level]
     style = f"border-left:4px solid {colour};padding:.3em .8em;margin:.3em 0"
-    body = f"<br>{html.escape(text)}" if text else ""
+    body = f"<br>{page_text(text)}" if text else ""
     return {
         "text/plain": f"{mark} {title}" + (f"\n  {text}" if text else ""),
-        "text/html": f'<div role="status" style="{style}">{mark} <b>{html.escape(title)}</b>{body}</div>',
+        "text/html": f'<div role="status" style="{style}">{mark} <b>{page_text(title)}</b>{body}</div>',
         MIME: _own("banner", level=level, title=title, text=text),
     }
 
@@ -241,7 +288,7 @@ def usage_line(line: UsageLine) -> Bundle:
     fields = {name: getattr(line, name) for name in line.__slots__}
     return {
         "text/plain": text,
-        "text/html": f'<div style="{_QUIET};font-size:90%">{html.escape(text)}</div>',
+        "text/html": f'<div style="{_QUIET};font-size:90%">{page_text(text)}</div>',
         MIME: _own("usage", **fields),
     }
 
@@ -261,11 +308,6 @@ def command_reply(text: str, drawing: str | None = None) -> Bundle:
     """Markdown a command answers (our own words; what it quotes has been escaped), and perhaps a drawing in HTML."""
     html_form = {} if drawing is None else {"text/html": drawing}
     return {"text/plain": _unmarked(text), "text/markdown": text, **html_form, MIME: _own("command")}
-
-
-def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """Show a call's arguments on a few lines, values as JSON."""
-    return "\n".join(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
 
 
 def _indented(text: str) -> str:

@@ -5,11 +5,10 @@ Pure functions, as in :mod:`zidane_lab.notebook.bundles`; nothing here trusts it
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from zidane_lab.notebook.bundles import MIME, VERSION, Bundle
+from zidane_lab.notebook.bundles import MIME, VERSION, Bundle, page_text
 
 __all__ = ["Divider", "NoticeKind", "compacting", "divider", "money", "notice", "tokens"]
 
@@ -17,6 +16,11 @@ NoticeKind: TypeAlias = Literal["cache", "pruned", "retry", "fallback", "budget"
 
 _QUIET: Final = "opacity:.75;font-size:90%"
 _RULE: Final = "border-top:2px dashed var(--jp-border-color1,rgba(128,128,128,.5));margin:.8em 0;padding-top:.3em"
+_WHY: Final = {
+    "manual": "asked for",
+    "overflow": "the request was too long",
+    "rewind": "the model went back to its checkpoint",
+}
 _MARKS: Final[dict[NoticeKind, str]] = {
     "cache": "⟳",
     "pruned": "✂",
@@ -67,7 +71,7 @@ class Divider:
     @property
     def headline(self) -> str:
         """One line: what became of how much."""
-        why = {"manual": "asked for", "overflow": "the request was too long"}.get(self.reason, "the window was full")
+        why = _WHY.get(self.reason, "the window was full")
         parts = [f"compacted ({why}): {_plural(self.replaced, 'turn')} → a summary"]
         if self.before and self.after:
             parts.append(f"{tokens(self.before)} → ~{tokens(self.after)} tokens")
@@ -122,8 +126,8 @@ def divider(mark: Divider) -> Bundle:
     """Draw a compaction: a rule with its numbers, the summary folded below it."""
     text = f"{mark.story}\n\n{mark.details}"
     body = (
-        f'<div style="white-space:pre-wrap;margin:.4em 1.2em .6em">{html.escape(mark.story)}'
-        f'<div style="margin-top:.6em;{_QUIET}">{html.escape(mark.details)}</div></div>'
+        f'<div style="white-space:pre-wrap;margin:.4em 1.2em .6em">{page_text(mark.story)}'
+        f'<div style="margin-top:.6em;{_QUIET}">{page_text(mark.details)}</div></div>'
     )
     own: dict[str, Any] = {
         "version": VERSION,
@@ -143,7 +147,7 @@ def divider(mark: Divider) -> Bundle:
     indented = "\n".join(f"    {line}" for line in text.split("\n"))
     return {
         "text/plain": f"──── {mark.headline} ────\n{indented}",
-        "text/html": f'<details style="{_RULE}"><summary style="{_QUIET}">✂ {html.escape(mark.headline)}</summary>'
+        "text/html": f'<details style="{_RULE}"><summary style="{_QUIET}">✂ {page_text(mark.headline)}</summary>'
         f"{body}</details>",
         MIME: own,
     }
@@ -152,16 +156,16 @@ def divider(mark: Divider) -> Bundle:
 def compacting(turns: int, written: int = 0) -> Bundle:
     """Draw a compaction under way: how many turns, and roughly how many tokens of the summary are written."""
     text = f"Compacting {_plural(turns, 'turn')}…" + (f" ~{tokens(written)} tokens" if written else "")
-    return {"text/plain": text, "text/html": f'<div style="{_RULE};{_QUIET}">✂ {html.escape(text)}</div>'}
+    return {"text/plain": text, "text/html": f'<div style="{_RULE};{_QUIET}">✂ {page_text(text)}</div>'}
 
 
 def notice(kind: NoticeKind, title: str, details: str = "") -> Bundle:
     """Draw a one-line notice, its details folded."""
     mark = _MARKS[kind]
-    line = f"{mark} {html.escape(title)}"
+    line = f"{mark} {page_text(title)}"
     folded = (
         f'<details style="{_QUIET}"><summary>{line}</summary>'
-        f'<div style="white-space:pre-wrap;margin-left:1.2em">{html.escape(details)}</div></details>'
+        f'<div style="white-space:pre-wrap;margin-left:1.2em">{page_text(details)}</div></details>'
         if details
         else f'<div role="status" style="{_QUIET}">{line}</div>'
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -87,6 +87,8 @@ class CellFront:
         The cell has ended: nothing can be typed there, and messages reach the kernel whatever its version.
     taken
         Returns the answer that counts of an interaction, by its id, also one that was given elsewhere.
+    masked
+        Puts placeholders for credentials into an answer before it is drawn: what is drawn stays in the notebook.
     """
 
     portal: Portal
@@ -97,6 +99,7 @@ class CellFront:
     parent: Mapping[str, Any] = field(default_factory=dict)
     background: bool = False
     taken: Callable[[str], InteractionAnswer | None] = lambda _name: None
+    masked: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda value: value
 
     async def __call__(self, interaction: Interaction) -> InteractionAnswer | None:
         """Show an interaction where the setting says, or where somebody is."""
@@ -139,6 +142,8 @@ class CellFront:
 
     def _settled(self, interaction: Interaction, answer: InteractionAnswer | None) -> Bundle:
         answer = answer or self.taken(interaction.id)
+        if answer is not None and answer.value is not None:
+            answer = replace(answer, value=self.masked(answer.value))
         return settled_bundle(interaction, answer, "Not needed any more.")
 
     async def _without_widgets(self, interaction: Interaction) -> InteractionAnswer | None:

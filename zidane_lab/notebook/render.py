@@ -28,40 +28,18 @@ from zidane_lab.events import (
 )
 from zidane_lab.notebook import bundles
 from zidane_lab.notebook.bundles import ToolCard
+from zidane_lab.notebook.card_results import ASKING, ended, own_seconds
+from zidane_lab.notebook.cards import card_for
 from zidane_lab.notebook.context_notices import ContextNotices
+from zidane_lab.notebook.injected_bundles import added
 from zidane_lab.notebook.publish import Publisher
 from zidane_lab.notebook.textflow import TextFlow
-from zidane_lab.session.persisted import PERSISTED
-from zidane_lab.tools.run_python import NOTABLE_BYTES
-from zidane_lab.turns import ToolResultBlock, Usage
+from zidane_lab.turns import Usage
 
-__all__ = ["CellRenderer", "card_for", "diff_of", "names_left", "note_of"]
-
-_MAIN: Final[Mapping[str, str]] = {"run_python": "code", "shell": "command", "monitor": "command"}
-"""The argument of a tool that is what it does."""
-
-_UNSAID: Final = (None, False, "")
-"""Values of arguments that were most likely left out."""
+__all__ = ["CellRenderer"]
 
 TICK_SECONDS: Final = 1.0
 """How often a running call's time is redrawn; after ten seconds, every tenth tick."""
-
-
-def card_for(call_id: str, tool: str, arguments: Mapping[str, Any]) -> ToolCard:
-    """Return the card of a call about to run: its code or command, else the arguments that say something."""
-    main = _MAIN.get(tool)
-    if main is not None:
-        rest = {key: value for key, value in arguments.items() if key not in (main, "intent") and value not in _UNSAID}
-        body = "\n".join(filter(None, [str(arguments.get(main, "")), bundles.arguments_text(rest)]))
-        return ToolCard(call_id, tool, "running", str(arguments.get("intent") or ""), body)
-    said = {key: value for key, value in arguments.items() if value not in _UNSAID}
-    return ToolCard(call_id, tool, "running", "", bundles.arguments_text(said))
-
-
-def diff_of(result: ToolResultBlock) -> str:
-    """Return the diff of a result that changed a file; empty for others."""
-    edit = result.metadata.get("edit")
-    return str(edit.get("diff") or "") if isinstance(edit, Mapping) else ""
 
 
 @dataclass(slots=True)
@@ -230,7 +208,9 @@ class CellRenderer:
             self._context = event.turn.usage.context
 
     def _said(self, event: UserTurn) -> None:
-        if event.how != "prompt":
+        if event.how == "injected":
+            self._to.show(added(event.turn.injected or "", event.turn.text))
+        elif event.how != "prompt":
             self._to.show(bundles.prompt(event.turn.text, event.how))
 
     # --- tools --------------------------------------------------------------------------------------
@@ -260,7 +240,11 @@ class CellRenderer:
         self._calls += 1
 
     def _before(self, event: ToolBefore) -> None:
-        drawn = self._draw(card_for(event.ids.call_id or "", event.tool, event.input))
+        card = card_for(event.ids.call_id or "", event.tool, event.input)
+        if event.tool in ASKING:  # it does nothing but wait for a person, whose time is not counted
+            self._draw(replace(card, status="waiting"))
+            return
+        drawn = self._draw(card)
         drawn.started = self._clock()
         if self._ticker is None or self._ticker.done():
             self._ticker = asyncio.get_running_loop().create_task(self._tick())
@@ -280,20 +264,14 @@ class CellRenderer:
 
     def _after(self, event: ToolAfter) -> None:
         call_id = event.ids.call_id or ""
-        card = card_for(call_id, event.tool, event.input)
-        execution = event.result.metadata.get("execution")
-        drew_outputs = execution is not None
-        card = replace(
-            card,
-            status=event.outcome,
-            seconds=execution["wall_seconds"] if execution is not None else event.seconds or None,
-            result="" if drew_outputs else event.result.text,
-            note=note_of(event.result),
-            body=diff_of(event.result) or card.body,
-        )
-        drawn = self._draw(card)
+        before = self._cards.get(call_id)
+        # A call that never began took no time of its own: that of the answer that refused it is a person's.
+        measured = self._clock() - before.started if before is not None and before.started is not None else None
+        seconds = own_seconds(event.tool, event.result, measured)
+        card = ended(card_for(call_id, event.tool, event.input), event.outcome, event.result)
+        drawn = self._draw(replace(card, seconds=seconds))
         drawn.started = None
-        self._show_error(execution)
+        self._show_error(event.result.metadata.get("execution"))
 
     def _show_error(self, execution: Mapping[str, Any] | None) -> None:
         if execution is not None and execution["error"] is not None:
@@ -357,25 +335,3 @@ class CellRenderer:
     def _shown_seconds(self, seconds: float | None) -> float | None:
         """Return the time to show; a page that must be the same every time shows none."""
         return seconds
-
-
-def note_of(result: ToolResultBlock) -> str:
-    """Say for the card what code did to the names, and how to see a large result whole."""
-    execution, kept = result.metadata.get("execution"), result.metadata.get(PERSISTED)
-    notes = [names_left(execution)] if execution is not None else []
-    if isinstance(kept, Mapping) and kept.get("path"):
-        notes.append(f"{int(kept.get('bytes', 0)) / 1000:,.0f} kB; whole: %zidane /output {result.call_id}")
-    return "; ".join(note for note in notes if note)
-
-
-def names_left(execution: Mapping[str, Any]) -> str:
-    """Say what a piece of code did to the names, for its card."""
-    parts = []
-    for verb in ("created", "changed", "deleted"):
-        names = execution[verb]
-        if names:
-            listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-            parts.append(f"{verb} {listed}")
-    if (execution.get("peak_memory") or 0) >= NOTABLE_BYTES:
-        parts.append(f"peak memory +{execution['peak_memory'] / 1e6:.0f} MB")
-    return "; ".join(parts)

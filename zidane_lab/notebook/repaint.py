@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from zidane_lab.notebook import bundles
 from zidane_lab.notebook.bundles import CallStatus
+from zidane_lab.notebook.card_results import ended
+from zidane_lab.notebook.cards import card_for
 from zidane_lab.notebook.context_bundles import Divider, divider
+from zidane_lab.notebook.injected_bundles import added
 from zidane_lab.notebook.publish import Publisher
-from zidane_lab.notebook.render import card_for, diff_of, note_of
 from zidane_lab.turns import CompactSummaryBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock, Turn
 from zidane_lab.wire.build import NO_STATE
 from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, SUPERSEDED
@@ -58,7 +60,7 @@ def _said(turn: Turn, publisher: Publisher) -> None:
     """Draw what a person wrote, which is the first text of a prompt, or what was said in their place."""
     text = next((block.text for block in turn.blocks if isinstance(block, TextBlock)), "")
     if text:
-        publisher.show(bundles.prompt(text, "prompt" if turn.injected is None else "injected"))
+        publisher.show(bundles.prompt(text) if turn.injected is None else added(turn.injected, text))
 
 
 def _answer(turn: Turn, results: Mapping[str, ToolResultBlock], publisher: Publisher) -> None:
@@ -128,14 +130,16 @@ def _count(value: object) -> int:
 
 
 def _call(call: ToolCallBlock, result: ToolResultBlock | None, publisher: Publisher) -> None:
-    card = replace(card_for(call.id, call.name, call.input), status=_status(result))
-    execution = result.metadata.get("execution") if result is not None else None
-    if result is None or execution is None:
-        if result is not None:
-            card = replace(card, result=result.text, note=note_of(result), body=diff_of(result) or card.body)
+    card = card_for(call.id, call.name, call.input)
+    if result is None:
+        publisher.show(bundles.tool_card(replace(card, status="interrupted")))
+        return
+    card = ended(card, _status(result), result)
+    execution = result.metadata.get("execution")
+    if execution is None:
         publisher.show(bundles.tool_card(card))
         return
-    publisher.show(bundles.tool_card(replace(card, seconds=execution.get("wall_seconds"), note=note_of(result))))
+    publisher.show(bundles.tool_card(replace(card, seconds=execution.get("wall_seconds"))))
     for output in execution.get("outputs", ()):
         bundle = _output(output)
         if bundle:
@@ -152,9 +156,7 @@ def _output(output: Mapping[str, Any]) -> Mapping[str, Any]:
     return data if isinstance(data, Mapping) else {}
 
 
-def _status(result: ToolResultBlock | None) -> CallStatus:
-    if result is None:
-        return "interrupted"
+def _status(result: ToolResultBlock) -> CallStatus:
     text = result.text
     for marker, status in ((INTERRUPTED, "interrupted"), (SUPERSEDED, "skipped"), (CANCELLED, "cancelled")):
         if text.startswith(marker):

@@ -10,10 +10,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from zidane_lab.events import StreamText, StreamThinking, ToolAfter, ToolBefore, ToolGate, ToolInput
+from zidane_lab.events import (
+    AgentDone,
+    StreamText,
+    StreamThinking,
+    ToolAfter,
+    ToolBefore,
+    ToolGate,
+    ToolInput,
+    TurnAfter,
+)
 from zidane_lab.notebook import bundles
 from zidane_lab.notebook.bundles import ToolCard
-from zidane_lab.notebook.render import CellRenderer, card_for, diff_of, names_left
+from zidane_lab.notebook.card_results import ended, names_left
+from zidane_lab.notebook.cards import card_for
+from zidane_lab.notebook.publish import Publisher
+from zidane_lab.notebook.render import CellRenderer
 
 __all__ = ["StaticRenderer"]
 
@@ -22,6 +34,11 @@ class StaticRenderer(CellRenderer):
     """A cell renderer that draws each thing once."""
 
     _live = False
+
+    def __init__(self, publisher: Publisher, **options: Any) -> None:
+        super().__init__(publisher, **options)
+        self._order: list[str] = []
+        self._ended: dict[str, ToolAfter] = {}
 
     def _text(self, event: StreamText) -> None:
         self._open(self._name(event))
@@ -43,13 +60,31 @@ class StaticRenderer(CellRenderer):
             card = card_for(self._place_of(event), event.tool, event.input)
             self._to.show(bundles.tool_card(replace(card, status="started")))
 
+    def _turn(self, event: TurnAfter) -> None:
+        super()._turn(event)
+        self._order, self._ended = [call.id for call in event.turn.tool_calls], {}
+
     def _after(self, event: ToolAfter) -> None:
+        """Draw calls in the order in which they were made: which of several at once ends first is chance."""
+        call_id = event.ids.call_id or ""
+        if call_id not in self._order:
+            self._draw_end(event)
+            return
+        self._ended[call_id] = event
+        while self._order and self._order[0] in self._ended:
+            self._draw_end(self._ended.pop(self._order.pop(0)))
+
+    def _done(self, event: AgentDone) -> None:
+        for each in [self._ended[call_id] for call_id in self._order if call_id in self._ended]:
+            self._draw_end(each)
+        super()._done(event)
+
+    def _draw_end(self, event: ToolAfter) -> None:
         place = self._place_of(event)
         execution: Any = event.result.metadata.get("execution")
         if (event.ids.call_id or "") not in self._started:
             card = card_for(place, event.tool, event.input)
-            body = diff_of(event.result) or card.body
-            self._to.show(bundles.tool_card(replace(card, status=event.outcome, result=event.result.text, body=body)))
+            self._to.show(bundles.tool_card(ended(card, event.outcome, event.result, notes=False)))
             return
         self._show_error(execution)
         note = names_left(execution) if execution is not None else event.result.text

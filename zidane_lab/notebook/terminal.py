@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TextIO
 
 from zidane_lab.agent.hooks import HookBus, Uninstall
 from zidane_lab.events import StreamEnd, StreamText, ToolAfter, ToolBefore
 from zidane_lab.notebook import bundles
-from zidane_lab.notebook.render import CellRenderer, card_for
+from zidane_lab.notebook.card_results import ASKING, ended
+from zidane_lab.notebook.cards import card_for
+from zidane_lab.notebook.render import CellRenderer
 
 __all__ = ["TerminalPublisher", "TerminalRenderer", "clean"]
 
@@ -54,7 +57,7 @@ class _Notices(CellRenderer):
 
 
 class TerminalRenderer:
-    """Prints text deltas at once and each call when it starts and when it ends badly."""
+    """Prints text deltas at once, each call when it starts, and what came of it in a line."""
 
     def __init__(self, publisher: TerminalPublisher, *, window: Callable[[str], int | None]) -> None:
         self._to = publisher
@@ -89,12 +92,18 @@ class TerminalRenderer:
         self._open = False
 
     def _before(self, event: ToolBefore) -> None:
-        self._to.show(bundles.tool_card(card_for(event.ids.call_id or "", event.tool, event.input)))
+        card = card_for(event.ids.call_id or "", event.tool, event.input)
+        # What is asked is printed by whoever asks.
+        body = "" if event.tool in ASKING else card.body
+        self._to.show(bundles.tool_card(replace(card, status="started", body=body)))
 
     def _after(self, event: ToolAfter) -> None:
+        card = ended(card_for(event.ids.call_id or "", event.tool, event.input), event.outcome, event.result)
         execution = event.result.metadata.get("execution")
         if execution is not None and execution["error"] is not None:
             error = execution["error"]
             self._to.show(bundles.traceback(error["name"], error["message"], error["traceback"]))
         elif event.outcome != "ok":
-            self._to.write(f"✗ {event.tool}: {event.result.text}\n")
+            self._to.write(f"✗ {card.title or event.tool}: {card.result}\n")
+        elif card.note:
+            self._to.write(f"✓ {card.title or event.tool}: {card.note}\n")

@@ -47,9 +47,12 @@ _SUFFIX: Final = r"""
     (?: \\?["'\]] ){0,3} [ \t]{0,3}"""
 _VALUE: Final = re.compile(
     rf"""(?xi) {_SUFFIX} (?P<by> => | := | = | : | , | (?<=[ \t]) )[ \t]{{0,3}} (?: [bru]{{1,2}}(?=\\?["']) )?
-    (?: (?P<quote> \\?["'`] ) (?!(?P=quote)) (?P<quoted> [^\n\r]{{6,512}}? ) (?P=quote)
+    (?: (?P<quote> \\?["'`] ) (?P<quoted> (?: (?!(?P=quote)) (?: \\[^\n\r] | [^\n\r] ) ){{6,512}} ) (?P=quote)
       | (?P<plain> [^\s"'`,;<>()\[\]{{}}|&\\]{{8,512}} ) )"""
 )
+_WORD: Final = re.compile(r"(?<![a-z])[A-Z]?[a-z]{5,}|(?<![A-Z])[A-Z]{6,}")
+_HUMPS: Final = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])")
+_AFTER_CODE: Final = re.compile(r"[ \t]*(?:[,()\]]|=(?!=))")
 OPEN_VALUE: Final = re.compile(
     rf"""(?xi) (?<![a-z0-9]) -{{0,2}} (?: {"|".join(dict.fromkeys(re.escape(each.lower()) for each in NAME_ANCHORS))} )
     {_SUFFIX} (?: => | := | = | : | , )? [ \t]{{0,3}} [bru]{{0,2}}
@@ -77,7 +80,20 @@ def assigned(text: str, at: int, anchor: str) -> tuple[int, int] | None:
     if quoted is None:
         value = value.rstrip(".:!?")
         end = start + len(value)
+        if text[end : end + 1] in ("(", "[") and value.isidentifier():
+            return None  # a call: `private_key = b64_to_key(…)`
+        if by and _is_identifier(value) and (text[start - 1 : start] in (" ", "\t") or _AFTER_CODE.match(text, end)):
+            return None  # another name of a program: `password = user_password_2`, `key: PKCS7PrivateKey`
     return (start, end) if is_random(value, weak=NAME_ANCHORS[anchor]) else None
+
+
+def _is_identifier(value: str) -> bool:
+    """Whether a value without quotes is made of several words, as names in programs are: ``s3_connection``."""
+    words = [word for word in _HUMPS.split(value) if word]
+    digits = sum(map(str.isdigit, value))
+    return (
+        value.isidentifier() and digits <= 2 and 1 < len(words) <= len(value) / 3.5 and _WORD.search(value) is not None
+    )
 
 
 def _is_option(text: str, at: int) -> bool:

@@ -68,13 +68,15 @@ def is_random(text: str, *, least: int = 8, weak: bool = False) -> bool:
     weak
         The name is also used for other things (``token`` of a text): ask for more.
     """
-    if len(text) < least or is_stand_in(text) or _EXAMPLE.search(text) or _ORDINARY.fullmatch(text):
+    if len(text) < least or is_stand_in(text) or _EXAMPLE.search(text):
+        return False
+    if _ORDINARY.fullmatch(text) and not _KEY_LIKE_A_PATH.fullmatch(text):
         return False
     digits = sum(map(str.isdigit, text))
     lower, upper = any(map(str.islower, text)), any(map(str.isupper, text))
     symbols = any(not char.isalnum() and char not in "_-.:/ " for char in text)
     if weak:
-        if len(text) < 16 or not digits or not (lower or upper) or " " in text:
+        if len(text) < 16 or not digits or not (lower or upper) or " " in text or not text.isascii():
             return False
         return (digits >= 3 and bits(text) > 3.0) or (lower and upper and bits(text) > 3.8)
     if not (lower or upper) or not (digits or symbols):
@@ -83,13 +85,18 @@ def is_random(text: str, *, least: int = 8, weak: bool = False) -> bool:
 
 
 _ORDINARY: Final = re.compile(
-    r"""(?x) [-+]?[\d.,_]+(?:[eE][-+]?\d+)? [a-zA-Z%]{0,3}                     # a number, with a unit perhaps
+    r"""(?x) [-+]?[\d.,_]+(?:[eE][-+]?\d{1,3})? [a-zA-Z%]{0,3}                     # a number, with a unit perhaps
     | \d{4}-\d\d-\d\d (?:[T ][\d:.,+Z-]+)? | \d\d?[./]\d\d?[./]\d{2,4}          # a date
     | [A-Za-z_]\w* (?:\.[A-Za-z_]\w*)+ (?:\(.*)? | [A-Za-z_]\w*\(.* | [A-Za-z_]\w*\[.*   # an attribute, a call, an item
-    | (?:~|\.{1,2})?/[\w./ -]* | [A-Za-z]:\\.* | [\w./-]+\.[a-z]{2,5}           # a path, a file
+    | (?:~|\.{1,2})?/[\w./ -]* | (?:.*[/\\])?\.\.(?:[/\\].*)?                   # a path
+    | [A-Za-z]:\\.* | [\w./-]+\.[a-z]{2,5}                                     # and a file
     | [a-z][a-z0-9+.-]*://[^:@\s]*                                            # an address without a password
     | <.* | [A-Za-z_]{1,40}=\w* | .*["']\s*[,:=].* """
 )
+
+
+_KEY_LIKE_A_PATH: Final = re.compile(r"(?=.*\d)(?=.*[a-z])(?=.*[A-Z])/[A-Za-z0-9]{24,}(?:/[A-Za-z0-9]+)*")
+"""Base64 that begins with the sign which folders have, too."""
 
 
 def has_checksum(body: str) -> bool:

@@ -17,10 +17,11 @@ _CREDENTIAL_WORDS: Final = (
     "key keys apikey secret secrets token tokens password passwords passwd pass passphrase passcode pwd auth oauth "
     "credential credentials private bearer jwt cookie dsn pat"
 )
+_LOOSE_WORDS: Final = "key keys pass auth private pat cookie bearer"
 _OTHER_WORDS: Final = (
     "file path dir folder url uri host hostname port sock socket name user username email type mode ttl timeout "
     "lifetime expiry expires algorithm region endpoint provider method enabled disabled cmd command agent prefix scope "
-    "scopes version length size limit count"
+    "scopes version length size limit count column columns col cols field fields pattern regex rate"
 )
 _COMMON_WORDS: Final = (
     "password postgres postgresql localhost anonymous username administrator security production development "
@@ -29,6 +30,8 @@ _COMMON_WORDS: Final = (
 )
 _SECRET: Final = frozenset(_CREDENTIAL_WORDS.split())
 _COMMON: Final = frozenset(_COMMON_WORDS.split())
+_LOOSE: Final = frozenset(_LOOSE_WORDS.split())
+_WORDS: Final = re.compile(r"[a-z]+(?:[ _-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*")
 _ENDINGS: Final = ("password", "passwd", "secret", "token", "apikey")
 _OTHER: Final = frozenset(_OTHER_WORDS.split())
 """A variable whose name ends so tells where a credential is, or how it is used: ``SSH_AUTH_SOCK``."""
@@ -59,10 +62,17 @@ def secrets_in(environ: Mapping[str, str], names: Collection[str] = ()) -> Itera
     for name, value in environ.items():
         if len(value) < SHORTEST:
             continue
-        if name in names or (is_secret_name(name) and not _is_ordinary(value)):
+        if name in names or (is_secret_name(name) and not (_is_ordinary(value) or _is_word(name, value))):
             yield value
         elif "://" in value or "-" in value or "_" in value:  # an address with a password, a key under any name
             yield from (value[start:end] for start, end, _ in scan(value) if end - start >= SHORTEST)
+
+
+def _is_word(name: str, value: str) -> bool:
+    """Whether a value is of small words and its variable's name speaks of keys of many sorts: ``SORT_KEY=user_id``."""
+    words = {word.lower() for word in _PARTS.findall(name)}
+    strong = any(word in _SECRET - _LOOSE or word.endswith(_ENDINGS) for word in words) or words & {"api", "access"}
+    return not strong and _WORDS.fullmatch(value) is not None
 
 
 def _is_ordinary(value: str) -> bool:

@@ -1,7 +1,7 @@
 """Find known values in a text, however many there are, in the time of one pass over its bytes.
 
 A value of ``n`` bytes covers at least one *whole* block of ``b`` bytes of any text it stands in, if ``n >= 2 b - 1``.
-So the text is cut into blocks, and only values that hold one of its blocks at the right offset are searched for.
+So the text is cut into blocks, and a value is looked for only where a block is that it holds at the right offset.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ class KnownValues:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
-        self._blocks: dict[str, defaultdict[int, list[str]]] = {code: defaultdict(list) for code, _, _ in _SIZES}
+        self._blocks: dict[str, defaultdict[int, set[tuple[bytes, int]]]] = {
+            code: defaultdict(set) for code, _, _ in _SIZES
+        }
         self._sets: dict[str, set[int]] = {code: set() for code, _, _ in _SIZES}
+        self._words: set[bytes] = set()
         self._heads: defaultdict[str, list[str]] = defaultdict(list)
         self._starts: set[str] = set()
         self._spaced = 0
@@ -49,9 +52,10 @@ class KnownValues:
         blocks = self._blocks[code]
         for offset in range(size):
             (block,) = memoryview(data[offset : offset + size]).cast(code)  # type: ignore[call-overload]  # one of two
-            if value not in blocks[block]:
-                blocks[block].append(value)
+            blocks[block].add((data, offset))
             self._sets[code].add(block)
+        if value.isalpha():
+            self._words.add(data)
         if not value.isalpha():  # of a word, a part is another word
             self._heads[value[:SHORTEST]].append(value)
             self._tails[value[-SHORTEST:]].append(value)
@@ -65,25 +69,30 @@ class KnownValues:
         """Return where values stand; places may overlap."""
         if not self._values:
             return
-        for value in self._candidates(text):
-            bounded = value.isalpha()  # a word is not looked for within words
-            at = text.find(value)
-            while at >= 0:
-                end = at + len(value)
-                if not bounded or not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
-                    yield at, end
-                at = text.find(value, at + 1)
-
-    def _candidates(self, text: str) -> set[str]:
         data = text.encode("utf-8", _CODEC)
-        found: set[str] = set()
+        found = sorted(self._places(data))
+        exact = len(data) == len(text)  # then a character is a byte
+        at = characters = 0
+        for start, value in found:
+            characters += start - at if exact else len(data[at:start].decode("utf-8", _CODEC))
+            at = start
+            left, right = characters, characters + (len(value) if exact else len(value.decode("utf-8", _CODEC)))
+            if value not in self._words or not (text[left - 1 : left].isalnum() or text[right : right + 1].isalnum()):
+                yield left, right  # a word is not looked for within words
+
+    def _places(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Return where values begin in a text's bytes; each is found by the first whole block of the text in it."""
         for code, size, _ in _SIZES:
             blocks = self._blocks[code]
-            if blocks:
-                view = memoryview(data)[: len(data) // size * size].cast(code)  # type: ignore[call-overload]  # as above
-                for block in self._sets[code].intersection(view):
-                    found.update(blocks[block])
-        return found
+            if not blocks:
+                continue
+            view = memoryview(data)[: len(data) // size * size].cast(code)  # type: ignore[call-overload]  # as above
+            met = self._sets[code].intersection(view)
+            for number in [number for number, block in enumerate(view) if block in met] if met else ():
+                for value, offset in blocks[view[number]]:
+                    start = number * size - offset
+                    if start >= 0 and data.startswith(value, start):
+                        yield start, value
 
     def open_at(self, text: str) -> int | None:
         """Return from where on the end of a text is the beginning of a value; ``None`` if it is that of none."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from zidane_lab.secrets.known import SHORTEST
@@ -51,13 +52,14 @@ def places(text: str, vault: Vault, *, learn: bool = True) -> list[tuple[int, in
     learn
         Look for what is found elsewhere too from now on; not for a text that is not complete.
     """
-    found = [(start, end) for start, end, _ in scan(text)]
+    free = _outside(text)
+    found = [(start, end) for start, end, _ in scan(text) if free(start, end)]
     for start, end in found if learn else ():
         vault.learn(text[start:end])
     found += vault.known.find(text)
     found += [place for pattern in vault.patterns for place in _own(text, pattern)]
     known = [*((*each, "") for each in found), *((*each, "part") for each in _parts(text, vault))]
-    return list(_joined(text, known)) if known else []
+    return list(_joined(each for each in known if free(each[0], each[1]))) if known else []
 
 
 def _own(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -78,13 +80,22 @@ def _once(text: str, vault: Vault) -> str:
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-def _joined(text: str, found: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    """Join places that overlap, and leave placeholders alone."""
+def _outside(text: str) -> Callable[[int, int], bool]:
+    """Return what tells whether a place is outside all placeholders: those are none themselves, whatever is in them."""
     taken = [match.span() for match in PLACEHOLDER.finditer(text)] if "[secret:" in text else []
+    lefts = [left for left, _ in taken]
+
+    def outside(start: int, end: int) -> bool:
+        before = bisect_left(lefts, end) - 1  # the last placeholder that begins before the end
+        return before < 0 or taken[before][1] <= start
+
+    return outside
+
+
+def _joined(found: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Join places that overlap."""
     last: tuple[int, int, str] | None = None
     for start, end, form in sorted(found, key=lambda each: (each[0], -each[1])):
-        if any(start < right and left < end for left, right in taken):
-            continue
         if last is not None and start < last[1]:
             last = (last[0], max(end, last[1]), last[2])
             continue

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from zidane_lab.secrets.checks import has_checksum, is_jwt, is_stand_in, is_varied, is_varied_key
 
@@ -34,7 +35,7 @@ class Kind:
     pattern
         Matched where an anchor begins; its group ``secret``, or all of it, is the credential.
     before
-        What of the credential stands before the anchor.
+        What of the credential stands before the anchor; read backwards, from the anchor on.
     check
         Looks at the credential: at what follows the anchor, if it begins with one.
     reach
@@ -55,11 +56,10 @@ class Kind:
             return None
         start, end = match.span("secret") if "secret" in self.pattern.groupindex else match.span()
         if self.before is not None:
-            window = max(0, at - self.reach)
-            head = self.before.search(text[window:at])
+            head = self.before.match(text[max(0, at - self.reach) : at][::-1])
             if head is None:
                 return None
-            start = window + head.start()
+            start = at - head.end()
         follows = start == at and "secret" not in self.pattern.groupindex
         body = text[at + len(anchor) : end] if follows else text[start:end]
         return (start, end) if self.check(body) else None
@@ -73,7 +73,7 @@ def _kind(name: str, anchors: str, body: str, check: Callable[[str], bool] = is_
         name,
         begin,
         re.compile(f"(?:{heads}){body}"),
-        re.compile(f"(?:{before})\\Z") if before else None,
+        re.compile(before) if before else None,
         check,
     )
 
@@ -105,7 +105,11 @@ def _is_token(body: str) -> bool:
 
 
 def _is_password(body: str) -> bool:
-    return not is_stand_in(body)
+    return not is_stand_in(body) and unquote(body).lower() not in _IN_EXAMPLES
+
+
+_IN_EXAMPLES: Final = frozenset({"pass", "passwd", "password", "pw", "pwd", "secret", "a secret"})
+"""What stands for a password where addresses are explained."""
 
 
 _MODELS: Final = (
@@ -155,7 +159,7 @@ _CLOUDS: Final = (
     _kind("google-refresh-token", "1//0", f"{_W}{{30,}}"),
     _kind("google-client-secret", "GOCSPX-", f"{_W}{{20,}}"),
     _kind("firebase-key", ":APA91b", f"{_W}{{40,}}", before=r"[\w-]{8,}"),
-    _kind("azure-client-secret", "~", r"[\w~.-]{30,36}", before=r"[\w~.]{3}\dQ"),
+    _kind("azure-client-secret", "~", r"[\w~.-]{30,36}", before=r"Q\d[\w~.]{3}"),
     _kind("azure-storage-key", "AccountKey= SharedAccessKey=", f"(?P<secret>{_B}{{40,}}={{0,2}})"),
     _kind("azure-sas-signature", "?sig= &sig= &amp;sig=", r"(?P<secret>[A-Za-z0-9%+/]{40,}(?:%3[dD]|=)?)"),
     _near("azure", f"(?:{_A}{{84}}|{_A}{{52}}|{_H}{{32}})"),
@@ -239,12 +243,12 @@ _TALK: Final = (
         check=is_varied,
     ),
     _kind("teams-webhook", "webhook.office.com/webhookb2/", r"[\w@/-]{60,}"),
-    _kind("telegram-token", ":AA", f"{_W}{{30,35}}{_NO_MORE}", before=r"(?<!\d)\d{7,11}"),
+    _kind("telegram-token", ":AA", f"{_W}{{30,35}}{_NO_MORE}", before=r"\d{7,11}(?!\d)"),
     _near("twilio datadog", f"{_H}{{32,40}}"),
     _kind("twilio-key", "SK", f"{_H}{{32}}{_NO_MORE}"),
     _kind("sendgrid-key", "SG.", f"{_W}{{16,32}}\\.{_W}{{16,}}"),
     _kind("mailgun-key", "key-", f"{_H}{{32}}{_NO_MORE}"),
-    _kind("mailchimp-key", "-us", f"\\d{{1,2}}{_NO_MORE}", before=f"(?<![0-9a-f]){_H}{{32}}"),
+    _kind("mailchimp-key", "-us", f"\\d{{1,2}}{_NO_MORE}", before=f"{_H}{{32}}(?![0-9a-f])"),
     _kind("brevo-key", "xkeysib- xsmtpsib-", f"{_H}{{40,}}(?:-{_A}+)?"),
     _kind("resend-key", "re_", f"{_A}{{8}}_{_A}{{20,}}"),
     _kind("facebook-token", "EAA", f"{_A}{{50,}}", is_varied_key),
@@ -280,6 +284,7 @@ _TRADE: Final = (
 _GAP = r"(?:\s|\\+[nr])"
 _LINES = rf"[A-Za-z0-9+/=]{{16,}}(?:{_GAP}+[A-Za-z0-9+/=]{{16,}})*"
 _CLOSE = r"-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
+_LINES_BACK = r"(?:\s|[nr]\\+)*[A-Za-z0-9+/=]{16,}(?:(?:\s|[nr]\\+)+[A-Za-z0-9+/=]{16,})*"
 _OPEN = r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
 _GENERAL: Final = (
     Kind(
@@ -300,7 +305,7 @@ _GENERAL: Final = (
         None,
         _sure,
     ),
-    Kind("private-key", ("-----END ",), re.compile(_CLOSE), re.compile(rf"{_LINES}{_GAP}*\Z"), _sure, reach=16_384),
+    Kind("private-key", ("-----END ",), re.compile(_CLOSE), re.compile(_LINES_BACK), _sure, reach=16_384),
     Kind(
         "putty-key",
         ("Private-Lines: ",),

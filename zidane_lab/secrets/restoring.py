@@ -21,17 +21,35 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9_.+/=:@%~-]*")
 """Characters that mean nothing to Python within a string, nor to a shell within or without quotes."""
 
 
+_RUNS_TEXT: Final = re.compile(
+    r"\b(?:exec|eval|compile|system|popen\w*|getoutput|getstatusoutput|create_subprocess_shell|shell|literal_eval|"
+    r"run_cell(?:_magic)?|run_line_magic|getline|sx|ex|ev|timeit)\s*[(=]|[\"']-l?[ce][\"']"
+)
+"""What runs a text as code, or may."""
+
+_RUNS_WORDS: Final = re.compile(
+    r"(?:^|[\s;&|(/'\"=])(?:(?:ba|z|k|da|fi|tc|c|a|s)?sh|eval|exec|python[\d.]*|ipython\d?|perl|ruby|node|deno|bun|php|lua|Rscript|"
+    r"julia|[gmn]?awk|sed|jq|xargs|parallel|watch|su|sudo|env|find|psql|mysql|mariadb|sqlite3|duckdb|tmux|screen|make|"
+    r"docker|podman|kubectl|expect|tclsh|osascript|powershell|pwsh|cmd)(?:\.exe)?(?=$|[\s;&|)'\"])"
+)
+"""Programs that take words for code, or hand them to one that does."""
+
+
 def restore_python(code: str, vault: Vault) -> str | None:
     """Return code with credentials in its strings; ``None`` where one cannot be put in without changing the code.
 
-    A value of harmless characters is put anywhere; any other one into string literals only.
+    It goes into string literals and nowhere else. In lines for a shell and the like, and in code that runs texts, a
+    value must be of harmless characters: nobody can tell what the text it stands in is read as.
     """
     if "[secret:" not in code:
         return code
-    if _all_plain(code, vault):
-        return unmask(code, vault)
+    plain = _all_plain(code, vault)
     wanted = _tree(code, lambda text: unmask(text, vault))
-    if wanted is None:  # magics and the like: nobody can tell what stands where
+    if wanted is None:  # magics, perhaps
+        restored = unmask(code, vault)
+        same = plain and _tree(_as_python(restored)) == _tree(_as_python(code), lambda text: unmask(text, vault))
+        return restored if same and _tree(_as_python(code)) is not None else None
+    if not plain and _RUNS_TEXT.search(code):
         return None
     for write in (_as_is, _escaped, _escaped_in_f_string):
         restored = _put(code, vault, write)
@@ -48,6 +66,8 @@ def restore_command(command: str, vault: Vault) -> str | None:
         return unmask(command, vault)
     if "<<" in command or "$(" in command or "`" in command:  # quoting of its own within quotes
         return None
+    if _RUNS_WORDS.search(command):  # the word is read once more, as a language of its own
+        return None
     pieces, at = [], 0
     for match in PLACEHOLDER.finditer(command):
         value = vault.value_of(match[0])
@@ -57,6 +77,16 @@ def restore_command(command: str, vault: Vault) -> str | None:
         pieces += [command[at : match.start()], _quoted(value, quoting)]
         at = match.end()
     return "".join([*pieces, command[at:]])
+
+
+def _as_python(code: str) -> str:
+    """Return what IPython makes of code with magics and lines for a shell: calls that are given texts."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    try:
+        return str(TransformerManager().transform_cell(code))  # type: ignore[no-untyped-call]  # IPython has no types
+    except SyntaxError:
+        return code
 
 
 def _all_plain(text: str, vault: Vault) -> bool:
@@ -113,6 +143,8 @@ def _quoting(before: str) -> str | None:
         elif char == quote:
             quote = ""
         elif not quote and char in "'\"":
+            if before[at - 1 : at] == "$":
+                return None  # a quote in which backslashes count
             quote = char
         elif not quote and char == "#" and (at == 0 or before[at - 1].isspace()):
             return None  # a comment ends at the next line, wherever the value puts one

@@ -5,10 +5,10 @@ Sessions and kernels are given one and import nothing, so that nobody pays for t
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from zidane_lab.errors import ZidaneError
 from zidane_lab.secrets.blocks import mask_blocks, mask_turn
 from zidane_lab.secrets.masking import mask, mask_json
 from zidane_lab.secrets.streaming import MaskedBytes, StreamMask
@@ -50,11 +50,22 @@ class Screen:
         return mask_blocks(blocks, self.vault)
 
     def error(self, error: BaseException) -> None:
-        """Mask what an exception says, in place: services quote what they were sent."""
-        if isinstance(error, ZidaneError):
-            error.message, error.hint = self.text(error.message), self.text(error.hint)
-        if any(isinstance(part, str) for part in error.args):
-            error.args = tuple(self.text(part) if isinstance(part, str) else part for part in error.args)
+        """Mask what an exception says, and those behind it, in place: services quote what they were sent."""
+        waiting: list[BaseException | None] = [error]
+        met: set[int] = set()
+        while waiting:
+            each = waiting.pop()
+            if each is None or id(each) in met:
+                continue
+            met.add(id(each))
+            waiting += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+            with suppress(AttributeError, TypeError):  # some keep what they say to themselves
+                each.args = self.json(each.args)
+            said = {name: getattr(each, name, None) for name in ("strerror", "filename", "filename2")} | vars(each)
+            for name, value in said.items():
+                if isinstance(value, (str, list, tuple, dict)) and (masked := self.json(value)) is not value:
+                    with suppress(AttributeError, TypeError):
+                        setattr(each, name, masked)
 
     def stream(self) -> StreamMask:
         """Return what masks a text that comes in pieces."""

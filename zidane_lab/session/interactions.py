@@ -10,8 +10,10 @@ is late.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast, get_args
 
 from zidane_lab.errors import ConfigurationError
@@ -41,6 +43,8 @@ INTERACTION: Final = "interaction"
 
 INTERACTION_ANSWER: Final = "interaction-answer"
 """Kind of the record of an answer, or of the end of a question that was never answered (``value`` is null)."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 InteractionKind: TypeAlias = Literal["approval", "question", "plan", "budget"]
 
@@ -228,11 +232,13 @@ def _read_interaction(record: Mapping[str, Any]) -> Interaction | None:
     name, kind, payload = record.get("id"), record.get("kind"), record.get("payload")
     if not isinstance(name, str) or kind not in get_args(InteractionKind) or not isinstance(payload, Mapping):
         return None
+    if _NAME.fullmatch(name) is None:  # it is shown, and typed
+        return None
     return Interaction(
         name,
         cast("InteractionKind", kind),
         payload,
-        str(record.get("created_at", "")),
+        _time(record.get("created_at")),
         _text(record.get("run_id")),
         _text(record.get("call_id")),
     )
@@ -243,6 +249,13 @@ def _read_answer(record: Mapping[str, Any]) -> InteractionAnswer | None:
     if not isinstance(name, str) or not (value is None or isinstance(value, Mapping)):
         return None
     return InteractionAnswer(name, value, str(record.get("by", "")), str(record.get("at", "")))
+
+
+def _time(value: object) -> str:
+    try:
+        return datetime.fromisoformat(str(value)).isoformat()
+    except ValueError:
+        return ""
 
 
 def _text(value: object) -> str | None:

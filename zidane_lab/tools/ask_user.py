@@ -11,7 +11,7 @@ import functools
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired
 
 from zidane_lab.errors import ToolInputError
@@ -33,6 +33,14 @@ ANSWERS: Final = "answers"
 EMPTY: Final = "Error: questions must not be empty"
 TIMED_OUT: Final = " (auto-selected after timeout)"
 """Stands behind an answer that nobody gave in time."""
+
+_MOST_QUESTIONS: Final = 20
+_MOST_OPTIONS: Final = 50
+_LONGEST: Final = 20_000
+"""What one person can be asked at once: questions, options of one, characters in all."""
+
+_NAME: Final = re.compile(r"[^\W_][\w.-]{0,63}")
+"""How the id of a question looks: it is typed before an answer."""
 
 _RECOMMENDED: Final = re.compile(r"\s*\(recommended\)\s*$", re.IGNORECASE)
 _OTHER: Final = frozenset({"other", "other (type your own)", "other…", "other..."})
@@ -111,7 +119,7 @@ def _asked(questions: Sequence[Mapping[str, Any]]) -> tuple[AskedQuestion, ...]:
     shaped: list[dict[str, Any]] = []
     problems: list[str] = []
     for number, raw in enumerate(questions, 1):
-        name = str(raw.get("id") or f"q{number}")
+        name = str(raw.get("id") or f"q{number}").strip()
         all_options = raw.get("options") or []
         recommended = raw.get("recommended")
         wanted = all_options[recommended] if type(recommended) is int and 0 <= recommended < len(all_options) else None
@@ -134,9 +142,23 @@ def _asked(questions: Sequence[Mapping[str, Any]]) -> tuple[AskedQuestion, ...]:
             problems.append(f"the id {name!r} comes twice")
         chosen = {"options": options, "recommended": recommended} if kind in ("choice", "multi") else {}
         shaped.append({"id": name, "type": kind, "question": str(raw["question"]), **chosen})
+    problems += _excesses(shaped)
     if problems:
         raise ToolInputError(f"The questions cannot be asked: {'; '.join(problems)}.", hint="Send them again, mended.")
     return asked_questions({"questions": shaped})
+
+
+def _excesses(shaped: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Tell what is more than a person can be asked at once, and which ids cannot be typed."""
+    for each in shaped:
+        if _NAME.fullmatch(each["id"]) is None:
+            yield f"the id {each['id'][:80]!r} is not made of letters, digits, _, - and ."
+        if len(options := each.get("options", ())) > _MOST_OPTIONS:
+            yield f"question {each['id'][:80]!r} has {len(options)} options, which is more than {_MOST_OPTIONS}"
+    if len(shaped) > _MOST_QUESTIONS:
+        yield f"{len(shaped)} questions are more than {_MOST_QUESTIONS}"
+    if len(str(shaped)) > _LONGEST:
+        yield f"they are longer than {_LONGEST:,} characters"
 
 
 def _payload(asked: Sequence[AskedQuestion]) -> dict[str, Any]:

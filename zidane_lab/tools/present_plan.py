@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired
 
+from zidane_lab.errors import ToolInputError
 from zidane_lab.session.interactions import InteractionAnswer, new_interaction
 from zidane_lab.tools.base import Tool, ToolContext, ToolOutput
 from zidane_lab.turns import TextBlock
@@ -26,6 +27,9 @@ PLAN: Final = "plan"
 """Key of the metadata: the decision, and the steps that are to be done."""
 
 EMPTY_PLAN: Final = "Error: steps must not be empty"
+
+_MOST_STEPS: Final = 100
+_LONGEST: Final = 50_000
 
 _NOBODY: Final = (
     "Nobody can approve the plan now: this run is unattended. Do not present it again in it. Do the steps that only "
@@ -67,6 +71,11 @@ async def present_plan(
         "summary": summary,
         "steps": [{"title": step["title"], "details": step.get("details", "")} for step in steps],
     }
+    if len(steps) > _MOST_STEPS or len(str(payload)) > _LONGEST:
+        raise ToolInputError(
+            f"Nobody reads a plan of more than {_MOST_STEPS} steps or {_LONGEST:,} characters.",
+            hint="Present the main steps; keep the details for when they are done.",
+        )
     if context.interact is None:
         return ToolOutput((TextBlock(_NOBODY),), metadata={"answered": False})
     ids = context.ids

@@ -42,9 +42,21 @@ NOTEBOOK_TEXT: Final = "notebook-text"
 ATTACHED: Final = f"<{NOTEBOOK_TEXT} id="
 """How a text begins that nobody wrote: it was attached to a prompt."""
 
+
+def _spelled(name: str) -> str:
+    """Return an expression for a name in letters of any width, with nothing that is seen between them."""
+    wide = {"-": r"[-_\u2010-\u2015\u2212\ufe63\uff0d]"}
+    return _UNSEEN.join(wide.get(each) or f"[{each}{chr(ord(each) + 0xFEE0)}]" for each in name)
+
+
 _LETTERS: Final = "abcdefghijkmnpqrstuvwxyz23456789"
 _TAG: Final = re.compile(rf"[{_LETTERS}]{{6}}")
-_CLOSING: Final = re.compile(rf"</(?=\s*(?:{TOOL_OUTPUT}|{NOTEBOOK_TEXT}))", re.IGNORECASE)
+_UNSEEN: Final = r"[\s\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]*"
+_CLOSING: Final = re.compile(
+    rf"[<\uff1c\ufe64]({_UNSEEN})[/\uff0f\u2044\u2215](?={_UNSEEN}(?:{_spelled(TOOL_OUTPUT)}|{_spelled(NOTEBOOK_TEXT)}))",
+    re.IGNORECASE,
+)
+"""How one may be closed to the eyes of a model: by signs that look alike, with others between that are not seen."""
 
 
 def draw_tag() -> str:
@@ -66,7 +78,7 @@ def enveloped(text: str, tag: str, kind: str = TOOL_OUTPUT, /, **attributes: str
 
 def neutralised(text: str) -> str:
     """Return a text that closes no envelope."""
-    return _CLOSING.sub(r"<\\/", text)
+    return _CLOSING.sub(r"<\1\\/", text)
 
 
 def put_in_envelope(result: ToolResultBlock) -> ToolResultBlock:

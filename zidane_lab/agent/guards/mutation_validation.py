@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from zidane_lab.agent.guards.bundle import announcer, subscribe
 from zidane_lab.agent.hooks import HookBus, Uninstall
-from zidane_lab.compaction.stale_reads import EDIT_TOOLS, WRITTEN
+from zidane_lab.compaction.stale_reads import EDIT_TOOLS, WRITTEN, wrote_nothing
 from zidane_lab.errors import ConfigurationError, ToolError
 from zidane_lab.events import AgentDone, Injection, ToolAfter, TurnBoundary
 from zidane_lab.tools.paths import resolve_path, show_name
@@ -133,7 +133,7 @@ def _mutations(event: ToolAfter, tools: Collection[str], cwd: Path) -> Iterator[
             yield Mutation(event.tool, call_id, cell=cell, source=source)
             return
         path = event.input.get("path")
-        named = named or ((path,) if isinstance(path, str) else ())
+        named = named or ((path,) if isinstance(path, str) and not wrote_nothing(event.result.metadata) else ())
     for name in named:
         try:
             yield Mutation(event.tool, call_id, path=resolve_path(name, cwd))

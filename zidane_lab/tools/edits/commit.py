@@ -27,7 +27,7 @@ from zidane_lab.turns import TextBlock
 __all__ = ["CHANGE", "EDIT", "WRITTEN", "commit", "keep_up", "to_the_end"]
 
 WRITTEN: Final = "written"
-"""Key of the metadata of a result that changed files: their absolute paths."""
+"""Key of the metadata of a result that changed files: their absolute paths; none where nothing had to be done."""
 
 EDIT: Final = "edit"
 """Key of the metadata of a result that has a diff to draw."""
@@ -50,7 +50,9 @@ async def commit(context: ToolContext, plan: Plan) -> ToolOutput:
         A file is not as it was when the plan was made, or cannot be written; nothing was changed.
     """
     if plan.is_error or not (plan.files or plan.act):
-        metadata = {EDIT: edit_metadata((), plan.outcomes)} if plan.outcomes else {}
+        metadata: dict[str, Any] = {} if plan.is_error else {WRITTEN: []}
+        if plan.outcomes:
+            metadata[EDIT] = edit_metadata((), plan.outcomes)
         return ToolOutput((TextBlock(annotate(plan.text, plan.outcomes)),), plan.is_error, metadata)
     return await to_the_end(_carry_out(context, files_of(context), plan))
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from zidane_lab.errors import ToolError
-from zidane_lab.session.read_state import PLACE, ReadEntry, read_state
+from zidane_lab.session.read_state import PLACE, ReadEntry, read_state, reads
 from zidane_lab.tools.edits.commit import EDIT, WRITTEN
 from zidane_lab.tools.edits.files import Stored
 from zidane_lab.tools.paths import show_name
 from zidane_lab.turns import Turn
+from zidane_lab.wire.cutoff import replaced_ids
 from zidane_lab.wire.state import WireState
 
 __all__ = ["Conversation", "require_known", "require_seen"]
@@ -57,10 +58,10 @@ def require_known(conversation: object, stored: Stored, lines: int) -> None:
     if not isinstance(conversation, Conversation) or stored.info is None or not stored.data:
         return
     name = show_name(stored.path)
-    reads = _reads(conversation, stored)
+    known = _reads(conversation, stored)
     missing: int | None = None
     for version, edit in _versions(conversation, stored, lines):
-        fitting = [each for each in reads if _fits(each, version)]
+        fitting = [each for each in known if _fits(each, version)]
         if fitting and (missing := _first_unread(fitting, version.lines)) is None:
             return
         if edit is not None and edit.get("whole"):
@@ -71,7 +72,7 @@ def require_known(conversation: object, stored: Stored, lines: int) -> None:
             "nothing was written.",
             hint=f"Read on with offset={missing}, or change parts of it with edit.",
         )
-    if reads:
+    if known:
         raise ToolError(
             f"{name} was changed since you read it; nothing was written.", hint="Read it again, then decide anew."
         )
@@ -91,17 +92,29 @@ def require_seen(conversation: object, stored: Stored) -> None:
     """
     if not isinstance(conversation, Conversation) or stored.info is None or not stored.data:
         return
-    reads = _reads(conversation, stored)
+    looks = _looks(conversation, stored)
     for version, edit in _versions(conversation, stored, 0):
-        if any(_fits(each, version) for each in reads) or (edit is not None and edit.get("whole")):
+        if any(_fits(each, version) for each in looks) or (edit is not None and edit.get("whole")):
             return
-    what = "was changed since you looked at it" if reads else "was not looked into yet"
+    what = "was changed since you looked at it" if looks else "was not looked into yet"
     raise ToolError(f"{show_name(stored.path)} {what}; nothing was written.", hint="Read what is there now first.")
 
 
 def _reads(conversation: Conversation, stored: Stored) -> list[ReadEntry]:
     seen = read_state(conversation.turns, conversation.wire_state, place=stored.where)
     return [each for each in seen.values() if each.path == stored.path]
+
+
+def _looks(conversation: Conversation, stored: Stored) -> list[ReadEntry]:
+    """Return every read that shows something of a file: an entry, a part, a list of what is in it."""
+    state = conversation.wire_state
+    gone = replaced_ids(conversation.turns, state.undone)
+    seen = reads([turn for turn in conversation.turns if turn.id not in gone])
+    return [
+        each
+        for each in seen
+        if each.path == stored.path and each.place == stored.where and each.call_id not in state.elided
+    ]
 
 
 def _versions(

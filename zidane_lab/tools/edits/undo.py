@@ -88,7 +88,7 @@ async def undoing(log: ChangeLog, files: ExecutionContext, *, change_id: str | N
         if each.before is not None and data is None:
             raise ToolError(
                 f"What {show_name(each.path)} held before is no longer kept; nothing was touched.",
-                hint="Look for it in version control.",
+                hint="What holds credentials is kept only until the kernel ends. Look for it in version control.",
             )
     return Undone(change, tuple(zip(now, wanted, strict=True)))
 

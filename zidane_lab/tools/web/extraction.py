@@ -34,6 +34,8 @@ _A_WORD: Final = 12
 """Letters of hidden text that cannot be found elsewhere by chance."""
 _LETTERS: Final = re.compile(r"\w+")
 _TITLE: Final = re.compile(r"^# (.+)$", re.MULTILINE)
+_LOW_LINE: Final = re.compile(r"\\_")
+"""As trafilatura writes it, in code too: names could not be used as they are, and credentials not be recognised."""
 _LINK: Final = re.compile(r"\[([^\[\]]+)\]\(")
 _BALLAST: Final = re.compile(
     r"</?(?P<tag>script|style|svg|noscript|template)\b|data:[\w.+-]{1,60}/[\w.+-]{1,60};base64,[A-Za-z0-9+/=%]{64,}",
@@ -223,7 +225,7 @@ def _trafilatura(html: str, url: str) -> str:
         )
     except Exception:  # noqa: BLE001 - whatever a hostile page breaks in there, our own converter is left
         return ""
-    return str(found or "")
+    return _LOW_LINE.sub("_", str(found or ""))
 
 
 def _bare(html: str) -> str:
