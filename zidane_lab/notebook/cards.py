@@ -202,6 +202,10 @@ _TITLES: Final[Mapping[str, tuple[Callable[[Arguments], str], Sequence[str]]]] =
         "ast_edit": (_rewrite, ("paths",)),
         "resolve": (_resolve, ("action", "reason")),
         "undo_edit": (lambda _: "Take back the last change", ()),
+        "todowrite": (lambda _: "Write the plan", ("todos",)),
+        "todoread": (lambda _: "Look at the plan", ()),
+        "checkpoint": (lambda arguments: f"Set out to find: {_text(arguments, 'goal', 'something')}", ("goal",)),
+        "rewind": (lambda _: "Go back to the checkpoint", ("report",)),
         "fetch_url": (_to("Fetch", "url", "a page"), ("url",)),
         "web_search": (
             lambda arguments: f"Search the web for “{_text(arguments, 'query')}”{_on(arguments)}",
