@@ -107,6 +107,8 @@ class Kernel:
             if message is not None:
                 if message["parent_header"].get("msg_id") != msg_id:
                     self.stray.append(message)
+                    if hasattr(on_message, "on_stray"):  # what a click brings about is no message of the cell
+                        on_message.on_stray()
                 elif message["msg_type"] == "status":
                     idle = idle or message["content"]["execution_state"] == "idle"
                 else:

@@ -321,3 +321,32 @@ async def test_without_a_guard_everything_passes(tmp_path):
 def test_a_guard_is_small_talk_about_nothing(guard):
     assert KEY not in repr(guard)
     assert isinstance(guard, SecretGuard)
+
+
+def test_an_exception_says_nothing_whatever_it_is_made_of(guard):
+    def opened():
+        with open(f"/nowhere/{KEY}"):
+            raise AssertionError
+
+    def behind():
+        try:
+            {}[KEY]
+        except KeyError as error:
+            error.add_note(f"with {KEY}")
+            raise ToolError(f"bad {KEY}", hint=KEY) from error
+
+    def decoded():
+        import json
+
+        json.loads(f'{{"{KEY}')
+
+    for fail in (opened, behind, decoded):
+        with pytest.raises(Exception) as caught:
+            fail()
+        guard.screen.error(caught.value)
+        error, said = caught.value, []
+        while error is not None:
+            said.append(repr((str(error), error, vars(error), getattr(error, "filename", ""))))
+            error = error.__cause__
+        assert KEY not in repr(said)
+        assert "[secret:github-token:" in repr(said)

@@ -232,3 +232,17 @@ async def test_calls_that_a_file_says_have_passed_the_gate_are_judged_again(chat
     results = {each.call_id: each.text for turn in chat.session.turns for each in turn.tool_results}
     assert results["c1"].startswith("Blocked: refused")
     assert "commonly holds secrets" in results["c1"]
+
+
+async def test_what_was_met_stays_known_when_the_settings_change(chat, tmp_path):
+    (tmp_path / "a.txt").write_text("password = 'k8s-Trombone-42'\n")
+    (tmp_path / "b.txt").write_text("it is k8s-Trombone-42 again\n")
+    provider_of(chat, call("read_file", path="a.txt"), "Done.")
+    await say(chat, "Read a.txt")
+    home = tmp_path / "home"
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps({"secret_values": ["correct horse battery"]}))
+    provider = provider_of(chat, call("read_file", path="b.txt"), "Done.")
+    await say(chat, "Is it correct horse battery? Read b.txt")
+    assert "Trombone" not in repr(provider.requests)
+    assert "horse" not in repr(provider.requests)

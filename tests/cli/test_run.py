@@ -315,3 +315,16 @@ def test_a_joined_kernel_keeps_its_variables_and_goes_on(folder):
     load, used = sources(folder.notebook())
     assert f"theirs_2 = pd.read_csv({str(folder.path / 'theirs.csv')!r})" in load
     assert used == "ours = theirs + '!'\nours"
+
+
+def test_a_credential_in_the_prompt_or_the_data_is_in_nothing_that_is_written(folder):
+    key = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    script = [code(f"token = '{key}'; print(token); token"), "Done."]
+    done = folder.run(f"My token is {key}", "--output", "out.ipynb", "--json", script=script)
+    assert done.returncode == 0, done.stderr
+    for text in (done.stdout, done.stderr, (folder.path / "out.ipynb").read_text()):
+        assert key not in text
+    kept = [path.read_text() for path in (folder.path / ".zidane").rglob("*") if path.is_file()]
+    assert kept
+    assert not any(key in text for text in kept)
+    assert "My token is [secret:github-token:" in (folder.path / "out.ipynb").read_text()

@@ -78,6 +78,9 @@ class Hand:
 
     def __call__(self, message):
         self.page(message)
+        self.on_stray()
+
+    def on_stray(self):
         strays, self.page.kernel.stray = self.page.kernel.stray, []
         for each in strays:  # what a click brings about belongs to the click, not to the cell
             self.page(each)

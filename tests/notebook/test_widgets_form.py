@@ -10,7 +10,10 @@ from zidane_lab.approvals.decisions import Question
 from zidane_lab.chat.interacting import question_payload
 from zidane_lab.notebook.bundles import MIME
 from zidane_lab.notebook.interaction_bundles import asked_bundle, settled_bundle
+from zidane_lab.notebook.interactions import CellFront
 from zidane_lab.notebook.widgets_form import OTHER, Form
+from zidane_lab.secrets.screen import Screen
+from zidane_lab.secrets.vault import Vault
 from zidane_lab.session.interactions import Interaction, InteractionAnswer
 
 pytest.importorskip("ipywidgets")
@@ -187,3 +190,12 @@ def test_what_stays_tells_the_question_and_the_answer(interaction, value, words)
         assert word.split(": ")[-1] in bundle["text/html"]
     assert bundle[MIME]["answered"] == (value is not None)
     assert set(bundle) == {"text/plain", "text/html", MIME}
+
+
+def test_what_stays_of_a_form_holds_no_credential():
+    key = "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    front = CellFront(None, None, "auto", lambda: None, None, masked=Screen(Vault(b"k")).json)
+    answer = InteractionAnswer("ask_2", {"decision": "edit", "steps": [f"use {key}"], "reason": key}, "widget")
+    bundle = json.dumps(front._settled(PLAN, answer))
+    assert key not in bundle
+    assert "[secret:github-token:" in bundle

@@ -64,6 +64,7 @@ class Kept:
         if self._guard is None or self._made_for != made_for:
             from zidane_lab.agent.secret_guard import secret_guard
 
+            before = self._guard if self._made_for[:1] == made_for[:1] else None
             self._guard = secret_guard(
                 session,
                 home(env),
@@ -74,6 +75,8 @@ class Kept:
                 patterns=settings.secret_patterns,
             )
             self._made_for = made_for
+            if before is not None:
+                self._guard.screen.vault.take_over(before.screen.vault)
         session.screen = self._guard.screen
         return self._guard
 

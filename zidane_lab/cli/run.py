@@ -281,9 +281,9 @@ class _Headless:
             "date": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         facts = self.executor.facts if self.executor is not None else None
-        notebook = compose(
-            self.request.prompt, turns, self.recorder.pieces, facts, provenance, keep_failed=self.keep_failed
-        )
+        screen = self.chat.screen
+        prompt = self.request.prompt if screen is None else screen.text(self.request.prompt)
+        notebook = compose(prompt, turns, self.recorder.pieces, facts, provenance, keep_failed=self.keep_failed)
         write_notebook(notebook, output)
         return output
 

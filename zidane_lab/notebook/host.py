@@ -195,7 +195,21 @@ class Host:
         def taken(name: str) -> InteractionAnswer | None:
             return interactions_in(self.chat.session).answers.get(name)
 
-        return CellFront(portal, self.shell, setting, self.stop, publisher, parent, background=background, taken=taken)
+        def masked(value: Mapping[str, Any]) -> Mapping[str, Any]:
+            screen = self.chat.session.screen
+            return value if screen is None else screen.json(value)
+
+        return CellFront(
+            portal,
+            self.shell,
+            setting,
+            self.stop,
+            publisher,
+            parent,
+            background=background,
+            taken=taken,
+            masked=masked,
+        )
 
     def _start(
         self, prompt: str, options: AskOptions, executor: LiveExecutor, front: CellFront, publisher: Publisher

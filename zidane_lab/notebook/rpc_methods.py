@@ -220,6 +220,8 @@ def _answer(call: Call) -> dict[str, Any]:
         taken = checked(interaction, value)
     except ConfigurationError as error:
         raise RpcError("invalid_answer", error.message, hint=error.hint) from error
+    if call.host is not None and session.screen is None:
+        session.screen = call.host.chat.screen  # a kernel that has run nothing yet keeps credentials all the same
     desk = desk_of(session)
     try:
         desk.answer(name, taken, by=NAME)

@@ -83,6 +83,7 @@ class Vault:
         self._guard = threading.RLock()
         self._placeholders: dict[str, str] = {}
         self._values: dict[str, str] = {}
+        self._added: set[str] = set()
         self.known = KnownValues()
         """What is looked for in every text, in all its forms."""
         for value in values:
@@ -126,12 +127,24 @@ class Vault:
         placeholder = self.hold(value)
         if value not in self.known and len(value) >= SHORTEST:
             with self._guard:
+                self._added.add(value)
                 self.known.add(value)
                 for form, text in _forms(value):
                     if text != value and len(text) >= SHORTEST:
                         self.hold(text, form=form, of=value)
                         self.known.add(text)
         return placeholder
+
+    def take_over(self, other: Vault) -> None:
+        """Take in what another vault has met, whose placeholders are of the same key."""
+        with other._guard:
+            added, held = sorted(other._added), sorted(other._values.items())
+        for value in added:
+            self.add(value)
+        with self._guard:
+            for placeholder, value in held:
+                self._values.setdefault(placeholder, value)
+                self._placeholders.setdefault(value, placeholder)
 
     def learn(self, value: str) -> None:
         """Take note of a credential that was met: if nothing else can look like it, it is looked for everywhere."""
