@@ -42,3 +42,14 @@ async def test_one_that_decides_is_not(tmp_path):
     await agent.run("Change it")
     assert not [turn for turn in agent.session.turns if turn.injected]
     assert (tmp_path / "a.txt").read_text() == "two\n"
+
+
+async def test_it_waits_through_later_runs_without_being_spoken_of_again(tmp_path):
+    agent, told = agent_in(tmp_path, READ, PREVIEW, "I am done.", "Really.", "Yes?"), set()
+    agent.hooks = HookBus()
+    for prompt in ("Change it", "And?"):
+        off = agent.hooks.use(PreviewReminder(agent.session, told))
+        await agent.run(prompt)
+        off()
+        assert len(told) == 1
+    assert [turn.injected for turn in agent.session.turns].count("progress-nudge") == 1

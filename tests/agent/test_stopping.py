@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from tests.agent.support import Recorder, Slow, echo, simple_tool, texts
 from zidane_lab.agent.agent import Agent
 from zidane_lab.errors import AbortedError, ConfigurationError, QuotaError
+from zidane_lab.events import ToolTransform
 from zidane_lab.providers.scripted import ScriptedProvider, call, say
 from zidane_lab.wire.build import wire_turns
 from zidane_lab.wire.markers import CANCELLED, CASCADED, INTERRUPTED, MARKERS, SUPERSEDED
@@ -334,3 +336,28 @@ async def test_what_was_said_to_a_run_that_failed_is_handed_back():
     (done,) = seen.of("agent:done")
     assert done.unread == ("Use the other file", "And then plot it")
     assert agent.queued() == ()
+
+
+async def test_what_a_stopped_tool_had_brought_passes_the_handlers_of_results():
+    started, seen = asyncio.Event(), []
+
+    async def work(_context):
+        started.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return "half of it"
+
+    def note(event):
+        seen.append(event.result.text)
+        event.result = replace(event.result, metadata={"noted": True})
+
+    agent = Agent(ScriptedProvider([call("work")]), tools=[simple_tool("work", work)])
+    agent.hooks.on(ToolTransform, note)
+    run = asyncio.create_task(agent.run("go"))
+    await started.wait()
+    agent.abort()
+    await run
+    assert seen == [f"{INTERRUPTED}\nhalf of it"]
+    (kept,) = [result for turn in agent.session.turns for result in turn.tool_results]
+    assert kept.metadata == {"noted": True}

@@ -113,3 +113,9 @@ def test_a_batch_that_changed_no_file_does_not_go_over_the_conversation():
 
     batch = [(ToolCallBlock("c1", "look", {}), ToolResultBlock("c1", (TextBlock("x"),)))]
     assert collect_newly_stale_read_paths(Untouched(), batch) == ()
+
+
+@pytest.mark.parametrize("tool", ["write_file", "edit", "multi_edit"])
+@pytest.mark.parametrize("metadata", [{"pending": "p1", "edit": {}}, {"written": []}])
+def test_a_preview_and_what_had_nothing_to_do_changed_nothing(tool, metadata):
+    assert newly(Talk().ask().read("a", "/w/x"), edit("x", tool=tool, metadata=metadata)) == ()

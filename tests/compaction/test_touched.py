@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -109,3 +110,11 @@ def test_what_a_result_says_was_written_counts_for_tools_without_a_path():
     asked = Turn("assistant", (call,))
     assert touched_by((asked, Turn("user", (done,)))).changed == ("/w/a.py", "/w/b.py")
     assert touched_by((asked, Turn("user", (failed,)))).changed == ()
+
+
+@pytest.mark.parametrize("metadata", [{"pending": "p1", "edit": {}}, {"written": []}])
+def test_a_preview_and_what_had_nothing_to_do_changed_nothing(metadata):
+    call, result = step(1, "edit", path="a.py")
+    (block,) = result.blocks
+    result = replace(result, blocks=(replace(block, metadata=metadata),))
+    assert touched_by((call, result)) == Touched()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import queue
 import time
 from pathlib import Path
 
@@ -33,12 +35,17 @@ PLAN = {
 }
 
 
+def version_of(kernel) -> tuple[int, int]:
+    """Return the version of ipykernel there."""
+    version = eval(kernel.ok("from ipykernel._version import version_info as v; print(v)").stream("stdout"))
+    return tuple(version[:2])
+
+
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("book")
     with running_kernel(folder) as kernel:
-        version = eval(kernel.ok("from ipykernel._version import version_info as v; print(v)").stream("stdout"))
-        kernel.version, kernel.folder = tuple(version[:2]), folder
+        kernel.version, kernel.folder = version_of(kernel), folder
         yield kernel
 
 
@@ -354,3 +361,31 @@ def test_a_prompt_without_an_answer_lets_the_question_go(tmp_path):
         kernel.ok(f"%zidane --model {book.script({'text': 'Sure.'})} something else", allow_stdin=False)
         assert said(book) == "[Tool use interrupted]"
         assert "Nothing waits for you" in kernel.ok("%zidane /pending").text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("restart", [True, False])
+def test_a_question_outlives_an_orderly_end_of_the_kernel_too(tmp_path, restart):
+    """A page that restarts the kernel asks it to end: what waits in a form is left as a kill would leave it."""
+    with running_kernel(tmp_path) as kernel:
+        kernel.version = version_of(kernel)
+        if kernel.version < (7, 0):
+            pytest.skip("forms need ipykernel 7")
+        page, book = page_on(kernel), Book(kernel, tmp_path)
+        kernel.client.execute(book.cell("go", WRITE, {"text": "never"}), allow_stdin=True)
+        deadline = time.monotonic() + 30
+        while page.find(_model_name="ButtonModel") is None:
+            assert time.monotonic() < deadline
+            with contextlib.suppress(queue.Empty):
+                page(kernel.client.get_iopub_msg(timeout=1))
+        kernel.client.shutdown(restart=restart)
+        while kernel.manager.is_alive():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    with running_kernel(tmp_path) as kernel:
+        book = Book(kernel, tmp_path)
+        kernel.ok("%load_ext zidane_lab")
+        assert "One thing waits for you" in kernel.ok("%zidane /resume").text
+        kernel.ok("%zidane /answer yes")
+        kernel.ok(f"%zidane --model {book.script({'text': 'Here again.'})} continue")
+        assert (tmp_path / "made.txt").exists()

@@ -89,11 +89,73 @@ def test_a_day(book):
     ]
     cell = book.ask("Work.", *answers, *[{"text": "All done."}] * 3)
     check(book)
-    texts = [result["parts"][0]["text"] for result in results(book)][1:]
-    for answer, text in zip(answers, texts): print("---", answer["calls"][0]["name"], text[:300])
-    print(cell.text)
+    names, given = [answer["calls"][0]["name"] for answer in answers], results(book)[1:]
+    texts = [result["parts"][0]["text"] for result in given]
+    refused = [name for name, result in zip(names, given, strict=True) if result.get("is_error")]
+    assert refused == ["shell", "fetch_url"]
     assert KEY not in json.dumps([message["content"] for message in cell.messages])
     assert (book.folder / "load.py").read_text() == f"import pandas\nTOKEN = '{KEY}!'\nf(1)\n"
     assert book.kernel.value("rows") == 1
-    cards = re.findall(r"\((\w+) · ", cell.text)
-    print(Counter(cards))
+    assert texts[names.index("grep")].startswith(f"data.csv\n3: # {p}\n")
+    assert "hash" not in cell.text
+    drawn = re.findall(r"^[✓⊘✗] .*\((\w+)(?: ·|\)$)", cell.text, re.MULTILINE)
+    assert Counter(drawn) == Counter(names), "each call has one card"
+
+
+def test_every_tool_that_takes_long_can_be_stopped(book):
+    (book.folder / "Makefile").write_text("slow:\n\t@touch begun; sleep 31\n")
+    book.kernel.ok("%zidane /approvals allow shell:make:*")
+    long = [
+        calling("shell", command="touch begun; sleep 33"),
+        calling("recipe", op="slow"),
+        {"calls": [python("import time\ntime.sleep(32)")]},
+        {"calls": [*calling("shell", command="touch begun; sleep 34", background=True)["calls"], WAIT]},
+    ]
+    begun = book.folder / "begun"
+    for call in long:
+        begun.unlink(missing_ok=True)
+        code = book.cell("Go.", {**call, "calls": [*call["calls"], *LATER]}, {"text": "Never."})
+        if call["calls"][0]["name"] == "run_python":
+            book.kernel.ok(f"import threading; threading.Timer(1, open, ({str(begun)!r}, 'w')).start()")
+        moments = book.kernel.interrupt_when(begun.exists)
+        cell = book.kernel.run(code)
+        assert moments, cell.text
+        assert "Never." not in cell.text
+        check(book)
+        last = results(book)[-1]["parts"][0]["text"]
+        assert last.startswith("[Request interrupted by user"), last
+        assert not (book.folder / "later.txt").exists()
+        begun_as = re.findall(r"started in the background as (task-\d+)", json.dumps(results(book)))
+        ends = [calling("cancel_task", task=name) for name in begun_as]
+        cell = book.ask("And?", *ends, *[{"text": "All is well."}] * 3)
+        assert "All is well." in cell.text
+        book.kernel.ok("%zidane /new")
+
+
+WAIT = {"name": "wait_task", "arguments": {"seconds": 30}}
+LATER = calling("write_file", path="later.txt", content="no")["calls"]
+
+
+def test_a_folder_that_is_removed_under_the_kernel(book):
+    book.kernel.ok("import os; home = os.getcwd(); os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone')")
+    cell = book.kernel.run(book.cell("Hello?", {"text": "Hi."}))
+    assert "working folder cannot be used" in f"{cell.text}{cell.error}"
+    assert "Traceback" not in cell.text
+    book.kernel.ok("os.chdir(home)")
+    assert "Hi." in book.ask("Hello?", {"text": "Hi."}).text
+
+
+def test_two_kernels_on_one_session(book):
+    book.ask("Write.", calling("write_file", path="one.txt", content="1\n"), {"text": "Written."})
+    with running_kernel(book.folder, env=NOBODY) as kernel:
+        kernel.ok("%load_ext zidane_lab")
+        other = Book(kernel, book.folder)
+        other.count = 500
+        refused = kernel.run("%zidane /resume")
+        assert "being written" in f"{refused.text}{refused.error}"
+        kernel.ok("%zidane /branch")
+        cell = other.ask("Take it back.", calling("undo_edit"), {"text": "Taken back."})
+        assert "Taken back." in cell.text
+    assert "one.txt" in json.dumps(book.session())
+    book.ask("Go on.", calling("list_files"), {"text": "Fine."})
+    check(book)

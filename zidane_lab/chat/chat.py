@@ -18,7 +18,7 @@ from zidane_lab.agent.result import RunResult
 from zidane_lab.agent.todo_reminder import TodoReminder
 from zidane_lab.approvals.decisions import Ask, Grants
 from zidane_lab.chat.budgets import budgets_in_force, notebook_spent
-from zidane_lab.chat.interacting import Front, nobody_there
+from zidane_lab.chat.interacting import Front, desk_of, nobody_there
 from zidane_lab.chat.kept import Kept
 from zidane_lab.chat.models import ModelChoice, choose_model
 from zidane_lab.chat.place import Place, working_folder
@@ -33,7 +33,7 @@ from zidane_lab.chat.targets import Providers, behavior_of
 from zidane_lab.chat.toolbox import Toolbox
 from zidane_lab.contexts.base import ExecutionContext
 from zidane_lab.contexts.tasks import TaskRegistry
-from zidane_lab.errors import ConfigurationError, ZidaneError
+from zidane_lab.errors import ConfigurationError, SessionError, ZidaneError
 from zidane_lab.events import CompactEnd, GuardHit, Ids, SessionRepaired
 from zidane_lab.kernel.execution import Executor
 from zidane_lab.providers.base import Request
@@ -84,6 +84,7 @@ class Chat:
         self.places = Places(lambda: self.place.folder)
         self._is_opening = False
         self._tasks: TaskRegistry | None = None
+        self._made: tuple[tuple[object, ...], tuple[Tool, ...]] | None = None
 
     # --- session ------------------------------------------------------------------------------------
 
@@ -188,6 +189,23 @@ class Chat:
             return False
         return True
 
+    def suspend(self) -> bool:
+        """Leave a run that waits for a person as it is on disk, as a process that dies does; any thread may call it.
+
+        Nothing more is written, so what is asked can be answered in the next process.
+
+        Returns
+        -------
+        bool
+            Whether somebody was waited for.
+        """
+        session = self._session
+        if session is None or not desk_of(session).is_waited_at:
+            return False
+        with contextlib.suppress(SessionError):  # what could not be written yet is told by nobody any more
+            session.close()
+        return True
+
     async def close(self) -> None:
         """Release the session's lock and the providers' connections."""
         try:
@@ -252,7 +270,7 @@ class Chat:
         place = await self._open_place()
         setup = set_up(
             self.session,
-            profile.tools(self._toolbox()),
+            self._tools(profile),
             self.settings,
             self._kept,
             profile=profile.name,
@@ -341,7 +359,7 @@ class Chat:
             self._providers.target(self.choose_model().name).model,
             system.text,
             self._kept.continuity.wire.build(self.session.turns, self.session.wire_state),
-            tuple(tool.spec for tool in profile.tools(self._toolbox())),
+            tuple(tool.spec for tool in self._tools(profile)),
             thinking=self.settings.thinking,
             cache_ttl=self.settings.cache_ttl,
             cache_key=self.session.id,
@@ -352,11 +370,15 @@ class Chat:
         """Return the longest prompt of the model in tokens; ``None`` where it is not known."""
         return window_of(self._providers.target(self.choose_model().name))
 
-    def _toolbox(self) -> Toolbox:
-        """Return what the tools work on. Tasks outlive a conversation: they are the notebook's, until it is closed."""
+    def _tools(self, profile: Profile) -> tuple[Tool, ...]:
+        """Return the tools of a profile, made once. Tasks outlive a conversation: they are the notebook's."""
         if self._tasks is None:
             self._tasks = TaskRegistry(lambda: self._session.folder if self._session is not None else None)
-        return Toolbox(self._tasks, lambda: self.place.notebook, rewind=self.settings.rewind)
+        made_for = (profile, self._tasks, self.settings.rewind)
+        if self._made is None or self._made[0] != made_for:
+            box = Toolbox(self._tasks, lambda: self.place.notebook, rewind=self.settings.rewind)
+            self._made = made_for, profile.tools(box)
+        return self._made[1]
 
     @property
     def grants(self) -> Grants:
@@ -397,7 +419,7 @@ class Chat:
         profile = self._profile(AskOptions())
         target = self._last_target()
         system = self._system(profile)
-        return self._agent(target, profile.tools(self._toolbox()), system, AskOptions(), executor=executor, hooks=hooks)
+        return self._agent(target, self._tools(profile), system, AskOptions(), executor=executor, hooks=hooks)
 
     def _last_target(self) -> ModelTarget:
         """Return the model that answered last, which has the conversation already; the one chosen before any answer."""

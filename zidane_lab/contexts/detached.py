@@ -14,12 +14,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from zidane_lab.contexts.base import Command
 from zidane_lab.errors import ToolError
 
-__all__ = ["Detached", "start_detached"]
+if TYPE_CHECKING:
+    from zidane_lab.secrets.screen import Screen
+
+__all__ = ["Detached", "credentials_in", "start_detached"]
 
 START_SECONDS: Final = 30.0
 """How long starting may take."""
@@ -41,6 +44,8 @@ class Detached:
         Most bytes of the log.
     is_masked
         Whether credentials are kept out of the log.
+    values
+        Those the command was given: nothing in the keeper's process tells what they are.
     """
 
     folder: Path
@@ -51,6 +56,7 @@ class Detached:
     cwd: str
     log_bytes: int
     is_masked: bool
+    values: tuple[str, ...] = ()
 
     def order(self) -> dict[str, Any]:
         """Return it as JSON data."""
@@ -64,7 +70,19 @@ class Detached:
             "timeout": self.command.timeout,
             "log_bytes": self.log_bytes,
             "is_masked": self.is_masked,
+            "values": list(self.values),
         }
+
+
+def credentials_in(command: Command, screen: Screen | None) -> tuple[str, ...]:
+    """Return the credentials in a command line and its variables, as far as they are known."""
+    if screen is None:
+        return ()
+    from zidane_lab.secrets.masking import placeholders_in
+
+    masked = [screen.text(text) for text in (command.text, *command.env.values())]
+    values = map(screen.vault.value_of, sorted(placeholders_in(masked)))
+    return tuple(value for value in values if value is not None)
 
 
 def start_detached(task: Detached, environment: Mapping[str, str]) -> None:

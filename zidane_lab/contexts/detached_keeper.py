@@ -37,7 +37,7 @@ async def keep(order: dict[str, Any]) -> None:
         from zidane_lab.secrets.screen import Screen
         from zidane_lab.secrets.vault import Vault
 
-        screen = Screen(Vault(environ=os.environ))
+        screen = Screen(Vault(environ=os.environ, values=order["values"]))
     folder, name = Path(order["folder"]), order["id"]
     log = BoundedLog(in_session_folder(folder, f"{name}.log"), limit=order["log_bytes"])
     task = Task(

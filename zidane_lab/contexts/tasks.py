@@ -190,7 +190,7 @@ class TaskRegistry:
         OSError
             The command cannot be started.
         """
-        from zidane_lab.contexts.detached import Detached, start_detached
+        from zidane_lab.contexts.detached import Detached, credentials_in, start_detached
         from zidane_lab.contexts.process import LocalProcess, kernel_free_environment
 
         folder = self._folder()
@@ -199,7 +199,8 @@ class TaskRegistry:
         self.check_room()
         name, cwd = self._next_name(folder), command.cwd or place.cwd
         label, shown = self._shown(label or command.text), self._shown(command.text)
-        order = Detached(folder, name, label, shown, command, cwd, self._log_bytes, self.screen is not None)
+        given = credentials_in(command, self.screen)
+        order = Detached(folder, name, label, shown, command, cwd, self._log_bytes, self.screen is not None, given)
         self._starting += 1
         try:
             await asyncio.to_thread(start_detached, order, kernel_free_environment())

@@ -64,6 +64,8 @@ class Host:
         self._told_place = False
         traffic_of(shell).cell_is_running()
         atexit.register(self.close)
+        if self.in_kernel:
+            shell.observe(self._leaving, "exit_now")
 
     @property
     def in_kernel(self) -> bool:
@@ -115,9 +117,16 @@ class Host:
         elif current is not None:
             current.cancel()
 
+    def _leaving(self, change: Any) -> None:
+        """Take note that the kernel is asked to end: a question that waits then waits for the next one."""
+        if change["new"]:
+            self.chat.suspend()
+
     def close(self) -> None:
         """End everything: the run, the session's lock, connections, the thread."""
         atexit.unregister(self.close)
+        if self.in_kernel:
+            self.shell.unobserve(self._leaving, "exit_now")
 
         async def settle() -> None:
             await self.chat.settle(1.0)

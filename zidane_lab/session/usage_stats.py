@@ -60,8 +60,10 @@ def answers_of(turns: Iterable[Turn]) -> tuple[Answer, ...]:
     """Return the calls of a model that ``turns`` hold, in order; an answer that died uncounted has used nothing."""
     found: list[Answer] = []
     for turn in turns:
+        if turn.usage is None and (turn.role == "user" or turn.injected is not None):
+            continue  # most turns: nothing else of them is looked at
         summary = next((block for block in turn.blocks if isinstance(block, CompactSummaryBlock)), None)
-        if turn.usage is None and (turn.role == "user" or turn.injected is not None or summary is not None):
+        if turn.usage is None and summary is not None:
             continue
         model = turn.model or (summary.metadata.get("model") if summary is not None else None)
         named = model if isinstance(model, str) and model else UNKNOWN_MODEL

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 
 from tests.tools.edits.support import Bench
@@ -126,3 +129,15 @@ def test_a_real_read_counts(tmp_path):
     bench.told(read_file_tool, path="sub/../sub/a.txt")
     bench.told(write_file_tool, path="sub/a.txt", content="new\n")
     assert bench.get("sub/a.txt") == b"new\r\n"
+
+
+def test_reading_an_entry_or_the_list_of_an_archive_is_looking_into_it(bench):
+    for look in ("a.zip:in.txt", "a.zip"):
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, "w") as archive:
+            archive.writestr("in.txt", f"old {look}\n")
+        bench.put("a.zip", data.getvalue())
+        with pytest.raises(ToolError, match=r"looked (?:into|at)"):
+            bench.told(write_file_tool, path="a.zip:in.txt", content="new\n")
+        bench.told(read_file_tool, path=look)
+        bench.told(write_file_tool, path="a.zip:in.txt", content="new\n")

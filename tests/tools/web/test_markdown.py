@@ -160,6 +160,13 @@ def test_trafilatura_finds_the_article_where_the_page_does_not_say():
     assert "Menu entry" not in found.text
 
 
+@pytest.mark.parametrize("name", ["pd.read_csv", "ghp_A1b2C3d4E5f6G7h8I9j0", "__init__", "_private", "a_b_c"])
+def test_names_stay_as_they_are_whatever_finds_the_text(name):
+    words = " ".join(f"Sentence {n} of {name} is here, with several words in it." for n in range(20))
+    html = f"<html><body><div><h1>Story</h1><p>{words}</p><p>{name}</p></div></body></html>"
+    assert extract(html, "https://example.com/").text.count(name) == 21
+
+
 def test_a_process_that_fails_leaves_the_bare_text(monkeypatch):
     monkeypatch.setattr("zidane_lab.tools.web.extraction._CODE", "import sys\nsys.exit('no memory left')")
     found, note = extract_apart("<p>some <b>words</b></p>", "https://example.com/")
