@@ -211,3 +211,22 @@ def test_a_question_cannot_repaint_the_screen():
 def test_a_question_with_many_reasons_says_how_many_are_left_out():
     question = Question("run_python", "", "", tuple(f"reason {n}" for n in range(50)))
     assert question.text.endswith("  - and for 30 more reasons")
+
+
+@pytest.mark.asyncio
+async def test_what_a_diff_shows_is_not_told_twice():
+    asked = []
+
+    async def ask(question):
+        asked.append(question)
+        return False
+
+    async def preview(tool, arguments):
+        return "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n" if arguments["new_string"] else ""
+
+    gate = Gate(ask, tiers={"edit": "write"}, preview=preview)
+    for new in ("two", ""):
+        arguments = {"path": "a.txt", "old_string": "one", "new_string": new, "replace_all": False}
+        await gate(ToolGate(Ids("run_1", "turn_1", "call_1"), "edit", arguments))
+    assert asked[0].target == "path: a.txt"
+    assert asked[1].target == "path: a.txt\nold_string: one\nnew_string: \nreplace_all: False"

@@ -84,6 +84,7 @@ class Shell:
         chat = SimpleNamespace(
             agent=Agent(self.session) if running else None,
             session=self.session,
+            screen=None,
             settings=SimpleNamespace(mode="auto"),
             choose_model=lambda: SimpleNamespace(name="scripted/y"),
         )

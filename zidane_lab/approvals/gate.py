@@ -31,6 +31,9 @@ STATE: Final = "approvals"
 NOTICE: Final = "notice"
 """Name under which something to tell the person stands beside a decision."""
 
+_IN_A_DIFF: Final = frozenset({"old_string", "new_string", "edits", "patch", "content"})
+"""Arguments that tell what a diff shows better."""
+
 _SHOWN_ARGUMENT: Final = 300
 _SHOWN_REASONS: Final = 20
 
@@ -322,13 +325,14 @@ class Gate:
         choices: tuple[Choice, ...] = ("once", "deny")
         if remember:
             choices = ("once", "session", "deny") if self.remember is None else ("once", "session", "always", "deny")
+        diff = await self._diff(event)
         return Question(
             event.tool,
             _text(event.input.get("intent")),
-            "\n".join([_target(event), *assessment.shown]),
+            "\n".join([_target(event, is_drawn=bool(diff)), *assessment.shown]),
             assessment.reasons,
             remember,
-            await self._diff(event),
+            diff,
             choices,
             self._hunks(event),
             assessment.reach,
@@ -401,14 +405,20 @@ def _refusal(said: str, reason: str) -> str:
     )
 
 
-def _target(event: ToolGate) -> str:
-    """Return the code, the command, or the arguments one a line, as a person can check them."""
+def _target(event: ToolGate, *, is_drawn: bool = False) -> str:
+    """Return the code, the command, or the arguments one a line, as a person can check them.
+
+    What a diff draws anyway is left out of the arguments.
+    """
     is_shell = event.tool in SHELL_TOOLS
     whole = event.input.get("command" if is_shell else "code")
     if isinstance(whole, str) and (is_shell or event.tool == PYTHON_TOOL):
         others = [f"{key}: {_text(value)}" for key, value in event.input.items() if key in {"cwd", "env"} and value]
         return "\n".join([whole, *others]) if is_shell else whole
-    return "\n".join(f"{key}: {_text(value)}" for key, value in event.input.items() if key != "intent")
+    shown = {key: value for key, value in event.input.items() if key != "intent"}
+    if is_drawn:
+        shown = {key: value for key, value in shown.items() if key not in _IN_A_DIFF and value not in (None, False)}
+    return "\n".join(f"{key}: {_text(value)}" for key, value in shown.items())
 
 
 def _text(value: object) -> str:

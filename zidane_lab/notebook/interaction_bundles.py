@@ -6,14 +6,13 @@ well where no widgets are drawn. Pure functions, as in :mod:`zidane_lab.notebook
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import Any, Final
 
 from zidane_lab.approvals.decisions import printable
 from zidane_lab.chat.interacting import question_of
 from zidane_lab.chat.typed_answers import described, how_to_answer
-from zidane_lab.notebook.bundles import MIME, VERSION, Bundle
+from zidane_lab.notebook.bundles import MIME, VERSION, Bundle, page_text
 from zidane_lab.session.interaction_answers import asked_questions, plan_steps
 from zidane_lab.session.interactions import Interaction, InteractionAnswer
 
@@ -50,7 +49,8 @@ def headline(interaction: Interaction) -> str:
         asked = asked_questions(payload)
         return asked[0].question if len(asked) == 1 else f"{len(asked)} questions"
     question = question_of(payload)
-    return question.intent or question.tool
+    name, _, path = question.target.partition("\n")[0].partition(": ")
+    return question.intent or (f"{question.tool}: {path}" if name == "path" else question.tool)
 
 
 def asked_bundle(interaction: Interaction, view: Mapping[str, Any]) -> Bundle:
@@ -64,7 +64,7 @@ def waiting_bundle(interaction: Interaction) -> Bundle:
     """Return what a cell shows while a front end beside the notebook is asked."""
     title, short = printable(headline(interaction)), interaction.id.removeprefix("ask_")[:6]
     page = (
-        f'<div role="status"><span style="color:{_BAD}">?</span> {html.escape(title)} <span style="{_QUIET}">waits for '
+        f'<div role="status"><span style="color:{_BAD}">?</span> {page_text(title)} <span style="{_QUIET}">waits for '
         f"you beside the notebook, or here: <code>%zidane /answer {short} …</code></span></div>"
     )
     return {**asked_bundle(interaction, {}), "text/html": page, MIME: _own(interaction, None)}
@@ -86,7 +86,7 @@ def settled_bundle(interaction: Interaction, answer: InteractionAnswer | None, w
     )
     page = (
         f'<div role="status"><div><span style="color:{colour}">{mark}</span> '
-        f'<span style="{_QUIET}">{html.escape(title)}</span>{short}</div>{rows}</div>'
+        f'<span style="{_QUIET}">{page_text(title)}</span>{short}</div>{rows}</div>'
     )
     plain = [f"{mark} {title}" + (f": {said}" if short else "")]
     plain += [f"    {f'{label}: ' if label else ''}{said}" for label, said in (more if short else lines)]
@@ -109,11 +109,11 @@ def _own(interaction: Interaction, answer: InteractionAnswer | None) -> dict[str
 
 
 def _answer(text: str) -> str:
-    return f'<b style="white-space:pre-wrap">{html.escape(text)}</b>'
+    return f'<b style="white-space:pre-wrap">{page_text(text)}</b>'
 
 
 def _labelled(label: str) -> str:
-    return f'<span style="{_QUIET}">{html.escape(label)}: </span>' if label else ""
+    return f'<span style="{_QUIET}">{page_text(label)}: </span>' if label else ""
 
 
 def _told(interaction: Interaction, value: Mapping[str, Any]) -> list[tuple[str, str]]:

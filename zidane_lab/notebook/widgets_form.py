@@ -14,6 +14,7 @@ from typing import Any, Final
 from zidane_lab.approvals.decisions import printable
 from zidane_lab.chat.interacting import question_of
 from zidane_lab.errors import ConfigurationError
+from zidane_lab.notebook.bundles import page_text
 from zidane_lab.notebook.interaction_bundles import DECISIONS, headline
 from zidane_lab.session.interaction_answers import AskedQuestion, asked_questions, plan_steps
 from zidane_lab.session.interactions import Interaction, checked
@@ -118,7 +119,7 @@ class Form:
             value = checked(self._interaction, answer())
         except ConfigurationError as error:
             colour = "var(--jp-error-color1,#c62828)"
-            self._problem.value = f'<span role="alert" style="color:{colour}">{html.escape(str(error))}</span>'
+            self._problem.value = f'<span role="alert" style="color:{colour}">{page_text(str(error))}</span>'
             return
         self._submit(value)
 
@@ -127,7 +128,7 @@ class Form:
         label = what.get(self._interaction.kind, "zidane needs permission")
         title = headline(self._interaction).removeprefix("Plan: ")
         asked = asked_questions(self._interaction.payload) if self._interaction.kind == "question" else ()
-        text = f": {html.escape(printable(title))}" if len(asked) != 1 else ""
+        text = f": {page_text(printable(title))}" if len(asked) != 1 else ""
         return self._html(f'<div style="line-height:1.5"><b>{label}</b>{text}</div>')
 
     def _reason(self, hint: str) -> Any:
@@ -137,7 +138,7 @@ class Form:
 
     def _approval(self) -> list[Any]:
         question = question_of(self._interaction.payload)
-        parts = [f'<div style="line-height:1.4">{html.escape(printable(reason))}</div>' for reason in question.reasons]
+        parts = [f'<div style="line-height:1.4">{page_text(printable(reason))}</div>' for reason in question.reasons]
         if question.target:
             parts.append(f'<pre style="{_PRE}">{_lines(question.target)}</pre>')
         if question.diff:
@@ -172,7 +173,7 @@ class Form:
             rows.append(self._box("HBox", [self._html("Allow of the change:&nbsp;"), *hunks]))
         rows.append(self._box("HBox", buttons))
         if question.remember:
-            covered = html.escape(question.remember_text)
+            covered = page_text(question.remember_text)
             rows.append(self._html(f'<div style="{_QUIET};line-height:1.4">Session and always allow: {covered}</div>'))
         return [*rows, reason]
 
@@ -182,7 +183,7 @@ class Form:
         read: dict[str, Callable[[], object]] = {}
         for question in asked:
             widgets, read[question.id] = self._field(question)
-            rows += [self._html(f'<div style="line-height:1.5">{html.escape(printable(question.question))}</div>')]
+            rows += [self._html(f'<div style="line-height:1.5">{page_text(printable(question.question))}</div>')]
             rows += widgets
         send = self._button(
             "Send", lambda: {"answers": {name: value() for name, value in read.items()}}, style="primary"
