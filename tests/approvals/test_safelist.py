@@ -152,6 +152,7 @@ def test_other_tools_are_covered_by_the_first_word_of_their_main_argument():
         ("shell", "every call of shell"),
         ("fetch_url:example.org", "fetch_url at example.org"),
         ("run_python:writes@out:*", "Python code that writes files in out"),
+        ("run_python:writes@.:*", "Python code that writes files in the project's top folder"),
         ("run_python:overwrites-your-variable-df:*", "Python code that overwrites your variable df"),
         ("run_python:code-abc:*", "exactly this Python code"),
         ("lookup:cats:*", "lookup calls that begin with cats"),

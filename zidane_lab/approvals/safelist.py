@@ -169,7 +169,7 @@ def describe_entry(text: str) -> str:
     if entry.tool == PYTHON_TOOL:
         kind, at, folder = entry.value.partition("@")
         if kind == "writes" and at:
-            return f"Python code that writes files in {folder}"
+            return f"Python code that writes files in {"the project's top folder" if folder == '.' else folder}"
         if kind.startswith("code-"):
             return "exactly this Python code"
         return f"Python code that {entry.value.replace('-', ' ')}"
