@@ -154,6 +154,9 @@ def host_of(tool: str, arguments: Mapping[str, Any]) -> str:
     return entry.value if entry is not None and entry.kind == "host" else ""
 
 
+_TOP_FOLDER: Final = "the project's top folder"
+
+
 def describe_entry(text: str) -> str:
     """Say for people what an entry allows."""
     entry = parse_entry(text)
@@ -169,7 +172,7 @@ def describe_entry(text: str) -> str:
     if entry.tool == PYTHON_TOOL:
         kind, at, folder = entry.value.partition("@")
         if kind == "writes" and at:
-            return f"Python code that writes files in {"the project's top folder" if folder == '.' else folder}"
+            return f"Python code that writes files in {_TOP_FOLDER if folder == '.' else folder}"
         if kind.startswith("code-"):
             return "exactly this Python code"
         return f"Python code that {entry.value.replace('-', ' ')}"
