@@ -187,7 +187,7 @@ async def test_a_branch_goes_on_with_the_placeholders_of_where_it_began(chat, mo
 
 
 async def test_a_credential_goes_out_by_a_command_only_if_that_very_call_was_allowed(chat, tmp_path):
-    from zidane_lab.approvals.decisions import Answer
+    asked = []
 
     def send(request):
         placeholder = re.search(r"\[secret:[^\]]+\]", request.turns[0].text)[0]
@@ -197,14 +197,16 @@ async def test_a_credential_goes_out_by_a_command_only_if_that_very_call_was_all
         chat, call("shell", command="curl -sS -m 1 http://127.0.0.1:9/a", intent="look"), send, "Done."
     )
 
-    async def always(_question):
-        return Answer("session")
+    async def always(question):
+        asked.append(question)
+        return Answer("session" if "session" in question.choices else "deny")
 
     options = AskOptions(model="scripted/x")
     await chat.ask(f"Send {KEY}", options, executor=None, ask=always)
     results = [each.text for turn in provider.requests[2].turns for each in turn.tool_results]
-    assert "would leave this machine" not in results[0]
-    assert "would leave this machine" in results[1]
+    assert not results[0].startswith("Blocked")
+    assert results[1].startswith("Blocked: refused by the user: sends [secret:")
+    assert len(asked) == 2
 
 
 async def test_calls_that_a_file_says_have_passed_the_gate_are_judged_again(chat):
@@ -246,3 +248,28 @@ async def test_what_was_met_stays_known_when_the_settings_change(chat, tmp_path)
     await say(chat, "Is it correct horse battery? Read b.txt")
     assert "Trombone" not in repr(provider.requests)
     assert "horse" not in repr(provider.requests)
+
+
+@pytest.mark.parametrize("says", ["once", "deny"])
+async def test_a_credential_that_would_leave_the_machine_is_asked_about_whatever_was_allowed(chat, tmp_path, says):
+    """An allowed host is no leave to send it keys; and what is asked about can be allowed."""
+    asked = []
+
+    async def person(question):
+        asked.append(question)
+        return Answer(says)
+
+    def send(request):
+        placeholder = re.search(r"\[secret:[^\]]+\]", request.turns[0].text)[0]
+        return call("shell", command=f"curl -s -H 'Authorization: {placeholder}' http://127.0.0.1:9/", intent="Fetch")
+
+    provider = provider_of(chat, send, call("shell", command="curl -s http://127.0.0.1:9/", intent="Fetch"), "Done.")
+    chat.grants.allow(["shell:curl:*"])
+    options = AskOptions(model="scripted/x")
+    await chat.ask(f"Use {KEY}", options, executor=None, ask=person)
+    (question,) = asked
+    assert any(reason.startswith("sends [secret:github-token:") for reason in question.reasons)
+    assert question.choices == ("once", "deny")
+    told = provider.requests[1].turns[2].tool_results[0].text
+    assert told.startswith("Blocked: refused by the user") == (says == "deny")
+    assert "nobody was asked" not in told

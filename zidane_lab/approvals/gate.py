@@ -18,6 +18,7 @@ from zidane_lab.approvals.modes import BYPASS_BANNER, MODES, Case, Decision, Mod
 from zidane_lab.approvals.project import Project
 from zidane_lab.approvals.safelist import PYTHON_TOOL, SHELL_TOOL, SHELL_TOOLS, covers
 from zidane_lab.approvals.secret_files import Looks, UnseenError
+from zidane_lab.approvals.sending import as_sending
 from zidane_lab.errors import AbortedError, ConfigurationError
 from zidane_lab.events import ToolGate
 from zidane_lab.tools.base import Tier
@@ -180,7 +181,7 @@ class Gate:
         around = Surroundings(project(), self.protected(), self.known(), Looks(deferred=True))
         while True:
             try:
-                return assess(event.tool, event.input, tier, around, foreseen)
+                return as_sending(event.tool, event.input, assess(event.tool, event.input, tier, around, foreseen))
             except UnseenError as unseen:
                 look = unseen.look
             await asyncio.to_thread(look)
