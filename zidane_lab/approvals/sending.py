@@ -1,4 +1,4 @@
-"""Credentials that a call would take to the network: each such call is asked about, whatever was allowed of its kind."""
+"""Credentials that a call would take to the network: it is asked about each time, whatever was allowed of its kind."""
 
 from __future__ import annotations
 
