@@ -25,12 +25,12 @@ lab: $(STAMP)-lab
 # --- prove -----------------------------------------------------------------------------------------
 test: $(STAMP)-test
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix and not ui" -q
+	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix and not ui" -q -n 2
 	$(BIN)/python -m pytest -m "(kernel or slow) and not bench and not matrix and not ui" -q
 	ZIDANE_MODEL=offline $(BIN)/python -m pytest --nbval --nbval-sanitize-with tests/notebooks/sanitize.cfg -q -p no:cacheprovider notebooks
 
 test-fast: $(STAMP)-test
-	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix and not ui" -q
+	$(BIN)/python -m pytest -m "not kernel and not slow and not bench and not matrix and not ui" -q -n 2
 
 # Other ipykernel versions, each in an environment of its own below .venv-ipykernel-*.
 test-matrix: $(STAMP)-test
