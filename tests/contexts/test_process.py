@@ -336,3 +336,9 @@ def test_a_loop_that_ends_before_its_command(tmp_path):
 
     running = asyncio.run(begin())
     assert is_gone(int(running.id))
+
+
+def test_a_make_that_started_the_kernel_is_not_handed_on(monkeypatch):
+    for name in ("MAKELEVEL", "MAKEFLAGS", "MFLAGS"):
+        monkeypatch.setenv(name, "1")
+    assert not {"MAKELEVEL", "MAKEFLAGS", "MFLAGS"} & set(kernel_free_environment())

@@ -12,6 +12,8 @@ import pytest
 
 from zidane_lab.notebook.input_line import InputLine
 
+pytestmark = pytest.mark.slow  # signals reach the main thread, which is another one where tests run in parallel
+
 KERNEL = SimpleNamespace(kernel=object())
 
 

@@ -25,6 +25,10 @@ _KERNELS_OWN: Final = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "JPY_PARENT_PI
 """Set in a kernel's environment by Jupyter and IPython for their own use. Forced colours would get into pipes."""
 
 
+_OF_A_MAKE: Final = ("MAKELEVEL", "MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES")
+"""Set by a make that has started Jupyter (``make lab``): a make below would take itself for a part of it."""
+
+
 def kernel_free_environment() -> dict[str, str]:
     """Return this process's environment without what was put there only because it is a kernel."""
     environment = dict(os.environ)
@@ -33,6 +37,8 @@ def kernel_free_environment() -> dict[str, str]:
             environment.pop(name, None)
     if environment.get("MPLBACKEND", "").startswith("module://"):  # draws into a notebook, which a command is not in
         del environment["MPLBACKEND"]
+    for name in _OF_A_MAKE:
+        environment.pop(name, None)
     return environment
 
 
