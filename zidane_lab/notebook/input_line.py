@@ -9,11 +9,15 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["InputLine"]
+
+
+_AGAIN_SECONDS: Final = 0.1
 
 
 class InputLine:
@@ -69,13 +73,17 @@ class InputLine:
             self._dropped = True
             if not self._listening:
                 return
-            if hasattr(signal, "pthread_kill"):
-                # A real signal, since it also wakes a read that waits.
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-            else:
-                import _thread
+            _wake_main_thread()
+        threading.Thread(target=self._insist, name="zidane-input", daemon=True).start()
 
-                _thread.interrupt_main()
+    def _insist(self) -> None:
+        """Wake it again: a signal that comes just before a read begins to wait is seen by nobody until that ends."""
+        while True:
+            time.sleep(_AGAIN_SECONDS)
+            with self._lock:
+                if not self._listening:
+                    return
+                _wake_main_thread()
 
     def _can_type(self) -> bool:
         in_kernel = hasattr(self._shell, "kernel")
@@ -86,3 +94,12 @@ class InputLine:
             raise KeyboardInterrupt
         if not self._dropped:
             self._on_interrupt()
+
+
+def _wake_main_thread() -> None:
+    if hasattr(signal, "pthread_kill"):  # a real signal, since it also wakes a read that waits
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        import _thread
+
+        _thread.interrupt_main()
