@@ -207,6 +207,7 @@ def test_in_a_real_kernel_nothing_is_seen(tmp_path):
         )
         code = (
             "os.write(1, halves[0].encode()); time.sleep(0.2); os.write(1, (halves[1] + '\\n').encode())\n"
+            "time.sleep(0.5)  # another thread brings what is written to the descriptor\n"
             "subprocess.run(['echo', ''.join(halves)])\n"
             "sys.stdout.write(halves[0]); sys.stdout.flush(); sys.stdout.write(halves[1] + '\\n')\n"
             "!echo {''.join(halves)}\n"
