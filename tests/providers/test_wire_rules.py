@@ -45,7 +45,7 @@ MEDIA = st.one_of(
     st.builds(AudioBlock, st.just("audio/wav"), st.binary(max_size=3)),
     st.builds(VideoBlock, st.just("video/mp4"), st.binary(max_size=3)),
 )
-KEPT_BACK = "-".join(("kept", "back", "7f3a"))  # joined, as words that stand in the code are tried as texts, too
+KEPT_BACK = f"kept-back-{0x7F3A:x}"  # put together, as texts that stand in the code are tried, too
 TEXTS = TEXT.map(TextBlock)
 UNSENT = st.sampled_from([CommandBlock("help"), CustomBlock("x", {"a": 1})])
 SAID = st.lists(st.one_of(TEXTS, MEDIA, UNSENT, TEXT.map(CompactSummaryBlock)), max_size=3)
